@@ -1,0 +1,26 @@
+"""The errors that the package raises on purpose. Each message says what was wrong, where, and what is allowed."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class CardEnvsError(ValueError):
+    """Any bad input to this package."""
+
+
+class IllegalActionError(CardEnvsError):
+    """An action that the rules do not allow now; the game stays as it was."""
+
+
+class RecordError(CardEnvsError):
+    """A game record that is broken, foreign, or does not follow the rules."""
+
+
+def unknown_name(kind: str, name: object, allowed: Iterable[str]) -> str:
+    """The message for a name that nobody knows: the nearest known one first, then all of them."""
+    known = sorted(allowed)
+    near = difflib.get_close_matches(str(name), known, n=1)
+    hint = f"; did you mean {near[0]!r}?" if near else ""
+    return f"unknown {kind} {name!r}{hint} (known: {', '.join(known)})"

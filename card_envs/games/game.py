@@ -1,0 +1,288 @@
+"""What a game is: the one contract that every game fills in, and that everything else is built on.
+
+A game is a fixed-size **state record** and a handful of compiled functions over it (`Rules`). Whatever plays, trains, searches,
+replays or measures calls those and nothing else. Around them, `Game` carries the names that people read and the options
+that were chosen.
+
+A game runs like this::
+
+    states[i] = game.initial[0]                 # a fresh table, before its first chance event
+    while s.chance: apply_chance(s, value)      # value from draw_chance(s, value), or handed in from outside
+    count = legal_actions(s, mask)              # the seat s.player is asked, in the phase s.phase
+    apply_action(s, action)                     # ... and so on, until s.end is not RUNNING
+
+**State.** A NumPy record whose first fields are those of `kernels.state.header`, the same in every game. The state is the whole
+game: options that change the rules, and data such as a deck, are fields of it too.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from card_envs.errors import CardEnvsError, unknown_name
+from card_envs.kernels.state import record_dtype
+
+
+class Rules(NamedTuple):
+    """The compiled functions of a game. `s` is one state record, changed in place where the name is a verb of change.
+
+    Attributes:
+        draw_chance: `(s, value) -> int`. Draws the value of the due chance event with the generator in `s` into `value`
+            (int16, at least `Game.max_chance_values` long) and returns its length. Nothing else in `s` changes.
+        apply_chance: `(s, value)`. Carries out the due chance event with this value, and all that happens by itself up to
+            the next decision, chance event or end.
+        legal_actions: `(s, mask) -> int`. Fills `mask` (int8, (A,)) with 1 for what `s.player` may do, else 0; returns
+            how many there are (at least 1 while the game runs and no chance is due).
+        apply_action: `(s, action)`. Carries out a legal action of `s.player`, and all that happens by itself after it up to
+            the next decision, chance event or end. The caller vouches for legality.
+        observe: `(s, seat, at, out)`. Writes what `seat` may know into `out` (float32, (O,), all of it), with the segment
+            starts of the layout in `at` (`at.hand`, ...). Valid for every seat at every decision and after the end.
+        resample: `(s, seat, rng)`. Replaces everything that `seat` can't know, future chance included, by a draw from
+            `rng` among what is possible; `observe` and `legal_actions` of that seat stay the same to the bit.
+        heuristic: `(s, mask, rng) -> int`. The hand-written player's choice among the 1s of `mask` for the seat
+            `s.player`; it uses only what that seat may know.
+    """
+
+    draw_chance: Callable[..., Any]
+    apply_chance: Callable[..., Any]
+    legal_actions: Callable[..., Any]
+    apply_action: Callable[..., Any]
+    observe: Callable[..., Any]
+    resample: Callable[..., Any]
+    heuristic: Callable[..., Any]
+
+
+class Segment(NamedTuple):
+    """One named part of an observation; all its values lie in [0, 1]."""
+
+    name: str
+    shape: tuple[int, ...]
+    meaning: str
+    start: int = -1
+
+    @property
+    def size(self) -> int:
+        return math.prod(self.shape)
+
+
+class Layout:
+    """Where each part of an observation lies: declared once per game, read by kernels, spaces, docs and users.
+
+    Attributes:
+        segments: the parts in order, with their starts filled in.
+        size: the observation's length.
+        at: a record array of length 1 with one int32 start per segment, `at[0].NAME`, for kernels.
+    """
+
+    def __init__(self, segments: Sequence[Segment]) -> None:
+        names = [segment.name for segment in segments]
+        if len(set(names)) != len(names):
+            raise CardEnvsError(f"an observation layout names a segment twice: {names}")
+        placed, start = [], 0
+        for segment in segments:
+            placed.append(segment._replace(start=start))
+            start += segment.size
+        self.segments: tuple[Segment, ...] = tuple(placed)
+        self.size: int = start
+        self.at: npt.NDArray[Any] = np.zeros(1, record_dtype([(name, np.int32) for name in names]))
+        for segment in placed:
+            self.at[0][segment.name] = segment.start
+
+    def __getitem__(self, name: str) -> slice:
+        """The slice of a flat observation that holds the segment `name`."""
+        for segment in self.segments:
+            if segment.name == name:
+                return slice(segment.start, segment.start + segment.size)
+        raise KeyError(unknown_name("observation segment", name, (s.name for s in self.segments)))
+
+    def split(self, observation: npt.NDArray[np.float32]) -> dict[str, npt.NDArray[np.float32]]:
+        """Views of a flat observation, (..., O), by name and in their own shapes (..., *shape)."""
+        lead = observation.shape[:-1]
+        return {s.name: observation[..., self[s.name]].reshape(lead + s.shape) for s in self.segments}
+
+    def table(self) -> str:
+        """The layout as a Markdown table."""
+        rows = ["| start | segment | shape | meaning |", "|---|---|---|---|"]
+        rows += [f"| {s.start} | `{s.name}` | {s.shape} | {s.meaning} |" for s in self.segments]
+        return "\n".join(rows)
+
+
+@dataclass(frozen=True)
+class Option:
+    """An option of a game: its default, a check that returns the accepted value or raises, and what is allowed in words."""
+
+    default: Any
+    check: Callable[[Any], Any]
+    allowed: str
+
+
+def whole_number(low: int, high: int | None = None) -> Callable[[Any], int]:
+    """A check for `Option`: a whole number from `low` up (to `high`)."""
+
+    def check(value: Any) -> int:
+        if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)):
+            raise ValueError
+        if value < low or (high is not None and value > high):
+            raise ValueError
+        return int(value)
+
+    return check
+
+
+def one_of(*allowed: str) -> Callable[[Any], str]:
+    """A check for `Option`: one of these words."""
+
+    def check(value: Any) -> str:
+        if not isinstance(value, str) or value not in allowed:
+            raise ValueError
+        return value
+
+    return check
+
+
+class Game:
+    """A game at one player count with its options chosen; immutable, and cheap to share.
+
+    A game's class sets the class attributes and fills in `_build`, `chance_to_json`, `chance_from_json` and `render_text`.
+
+    Args:
+        num_players: seats at the table; None takes `default_players`.
+        options: the game's own options by name.
+
+    Raises:
+        CardEnvsError: the player count or an option is not allowed; the message says what is.
+    """
+
+    name: ClassVar[str]  #: the id with its version, "icarus_club_v0"
+    title: ClassVar[str]  #: as printed on the box
+    min_players: ClassVar[int]
+    max_players: ClassVar[int]
+    default_players: ClassVar[int]
+    phases: ClassVar[tuple[str, ...]]  #: what a player can be asked, by `s.phase`
+    chance_kinds: ClassVar[tuple[str, ...]]  #: kinds of chance events by `s.chance`; the first is "" for none
+    option_table: ClassVar[Mapping[str, Option]] = {}
+    rules: ClassVar[Rules]
+
+    # filled in by _build
+    state_dtype: np.dtype[Any]
+    initial: npt.NDArray[Any]  #: (1,) state: the table before the first chance event
+    layout: Layout
+    action_names: tuple[str, ...]
+    max_chance_values: int  #: the longest value of a chance event
+
+    def __init__(self, num_players: int | None = None, **options: Any) -> None:
+        if num_players is None:
+            num_players = self.default_players
+        try:
+            self.num_players = whole_number(self.min_players, self.max_players)(num_players)
+        except ValueError:
+            raise CardEnvsError(
+                f"{self.name}: num_players is {num_players!r}; allowed is a whole number from {self.min_players} to {self.max_players}"
+            ) from None
+        self.options: dict[str, Any] = {}
+        for name in options:
+            if name not in self.option_table:
+                raise CardEnvsError(f"{self.name}: {unknown_name('option', name, ['num_players', *self.option_table])}")
+        for name, option in self.option_table.items():
+            value = options.get(name, option.default)
+            try:
+                self.options[name] = option.check(value)
+            except CardEnvsError:
+                raise
+            except ValueError:
+                raise CardEnvsError(f"{self.name}: {name} is {value!r}; allowed is {option.allowed}") from None
+        self._build()
+        self.action_ids: dict[str, int] = {name: i for i, name in enumerate(self.action_names)}
+
+    def _build(self) -> None:
+        """Sets the attributes below `# filled in by _build` from `num_players` and `options`."""
+        raise NotImplementedError
+
+    def chance_to_json(self, kind: int, value: npt.NDArray[np.int16]) -> Any:
+        """A chance event's value as it is written in a record: a seat number, a name, or a list of card names."""
+        raise NotImplementedError
+
+    def chance_from_json(self, state: Any, value: Any) -> npt.NDArray[np.int16]:
+        """The value of the chance event that is due in `state`, read from a record and checked against the rules.
+
+        Raises:
+            CardEnvsError: the value can't be drawn here; the message says what was expected.
+        """
+        raise NotImplementedError
+
+    def render_text(self, state: Any, seat: int | None = None) -> str:
+        """The table as text that a person likes to read.
+
+        Args:
+            state: a state record.
+            seat: show only what this seat may know; None shows everything.
+        """
+        raise NotImplementedError
+
+    def options_to_json(self) -> dict[str, Any]:
+        """`num_players` and every option that differs from its default, as a record holds them."""
+        changed = {k: v for k, v in self.options.items() if v != self.option_table[k].default}
+        return {"num_players": self.num_players, **changed}
+
+    @property
+    def num_actions(self) -> int:
+        return len(self.action_names)
+
+    @property
+    def agents(self) -> list[str]:
+        """`player_0` ... in seat order."""
+        return [f"player_{seat}" for seat in range(self.num_players)]
+
+    def __repr__(self) -> str:
+        options = "".join(f", {k}={v!r}" for k, v in self.options_to_json().items() if k != "num_players")
+        return f"{self.name}(num_players={self.num_players}{options})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Game) and self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+    def _key(self) -> tuple[Any, ...]:
+        return (self.name, self.num_players, repr(self.options))
+
+    def __reduce__(self) -> Any:
+        return (_rebuild, (type(self), self.num_players, self.options))
+
+
+def _rebuild(cls: type[Game], num_players: int, options: dict[str, Any]) -> Game:
+    return cls(num_players, **options)
+
+
+def check_deck(value: Any, expected: Sequence[str]) -> None:
+    """Checks that `value` is a list of card names, the same cards as `expected` in any order.
+
+    Raises:
+        CardEnvsError: naming the first card that is missing, too many or unknown.
+    """
+    if not isinstance(value, list) or not all(isinstance(card, str) for card in value):
+        raise CardEnvsError(f"a deck is a list of {len(expected)} card names, not {str(value)[:60]!r}")
+    counts: dict[str, int] = {}
+    for card in expected:
+        counts[card] = counts.get(card, 0) + 1
+    for card in value:
+        if counts.get(card, 0) == 0:
+            kind = "is in the deck too often" if card in expected else "does not belong to the deck"
+            raise CardEnvsError(f"card {card!r} {kind}; expected are {len(expected)} cards")
+        counts[card] -= 1
+    missing = [card for card, count in counts.items() if count]
+    if missing:
+        raise CardEnvsError(f"the deck has {len(value)} cards, expected are {len(expected)}; {missing[0]!r} is missing")
+
+
+def check_seat(value: Any, num_players: int) -> int:
+    """Checks that `value` is a seat number 0 … num_players - 1."""
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < num_players:
+        raise CardEnvsError(f"a seat is a whole number from 0 to {num_players - 1}, not {value!r}")
+    return value

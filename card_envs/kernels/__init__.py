@@ -1,0 +1,1 @@
+"""Compiled building blocks shared by every game: compilation, random numbers, loops over many states."""

@@ -1,0 +1,126 @@
+"""Compilation of kernels, with a cache on disk that notices every edited rule.
+
+Numba's own cache checks only the file that defines a function, so a loop over a game would keep running old rules
+after the rules file was edited; and it never finds a function again that was made by a factory. Here a compiled
+function is filed under its name, the game it was made for, its signature, the processor and a hash of all sources
+it can depend on (the shared kernels and the game's own folder), one file each.
+
+With ``NUMBA_DISABLE_JIT=1`` nothing is compiled and the same code runs in the interpreter, for debugging.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import inspect
+import logging
+import os
+import pickle
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numba
+import numpy as np
+
+_log = logging.getLogger(__name__)
+_PACKAGE = Path(__file__).resolve().parent.parent
+
+
+@functools.cache
+def _stamp(*folders: Path) -> str:
+    """A hash of everything that a kernel can depend on: `kernels/`, `games/*.py` and the folders of its own sources."""
+    digest = hashlib.sha256(f"{numba.__version__} {np.__version__}".encode())
+    for folder in dict.fromkeys((_PACKAGE / "kernels", _PACKAGE / "games", *folders)):
+        for path in sorted(folder.glob("*.py")):
+            digest.update(f"{folder.name}/{path.name}".encode())
+            digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def _folder(function: Callable[..., Any]) -> Path:
+    return Path(inspect.getfile(function)).resolve().parent
+
+
+class _OverloadFiles:
+    """One file per compiled overload. No index, so processes that compile at the same time can't mix up their files."""
+
+    def __init__(self, folder: str, name: str, stamp: str) -> None:
+        self._folder, self._name, self._stamp = Path(folder), name, stamp
+
+    def _path(self, key: Any) -> Path:
+        digest = hashlib.sha256(f"{self._stamp} {key!r}".encode()).hexdigest()
+        return self._folder / f"{self._name}-{self._stamp[:8]}-{digest[:24]}.nbc"
+
+    def load(self, key: Any) -> Any:
+        try:
+            return pickle.loads(self._path(key).read_bytes())
+        except FileNotFoundError:
+            return None
+        except Exception as error:  # a damaged file is as good as none: compile again and overwrite it
+            _log.warning("compiled kernel %s can't be read (%s): compiling it again", self._path(key), error)
+            return None
+
+    def save(self, key: Any, data: Any) -> None:
+        from numba.core.serialize import dumps
+
+        path = self._path(key)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name)
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(dumps(data))
+            os.replace(temporary, path)
+        except BaseException:
+            Path(temporary).unlink(missing_ok=True)
+            raise
+        for old in self._folder.glob(f"{self._name}-*.nbc"):
+            if not old.name.startswith(f"{self._name}-{self._stamp[:8]}-"):
+                old.unlink(missing_ok=True)
+
+    def flush(self) -> None:
+        for path in self._folder.glob(f"{self._name}-*.nbc"):
+            path.unlink(missing_ok=True)
+
+
+def _attach_cache(dispatcher: Any, function: Callable[..., Any], name: str, stamp: str) -> None:
+    """Gives a Numba dispatcher the cache above; compiles without one where that can't be had."""
+    try:
+        from numba.core.caching import FunctionCache
+
+        class KernelCache(FunctionCache):
+            def __init__(self) -> None:
+                super().__init__(function)
+                self._cache_file: Any = _OverloadFiles(self._cache_path, name, stamp)
+
+            def _index_key(self, sig: Any, codegen: Any) -> Any:
+                return (str(sig), codegen.magic_tuple())
+
+            def save_overload(self, sig: Any, data: Any) -> None:
+                try:
+                    super().save_overload(sig, data)
+                except OSError as error:  # a full disk or a folder that can't be written must not stop a game
+                    _log.warning("compiled kernel %s can't be saved: %s", name, error)
+
+        dispatcher._cache = KernelCache()
+    except Exception as error:  # Numba's internals moved, or it found no folder to write to
+        _log.warning("kernel %s is compiled without a cache: %s", name, error)
+
+
+def jit(function: Callable[..., Any], *, game: str = "", rules: Any = None) -> Any:
+    """Compiles `function` in Numba's nopython mode, without the interpreter lock, cached on disk.
+
+    Args:
+        function: a plain function; use it bare as a decorator.
+        game: what to add to the function's name where a factory makes it once per game.
+        rules: then also one of that game's compiled functions; the sources beside it count for the cache's validity.
+    """
+    if numba.config.DISABLE_JIT:
+        return np.errstate(over="ignore")(function)  # the generator's arithmetic wraps around on purpose
+    dispatcher = numba.njit(nogil=True, error_model="numpy")(function)
+    module = function.__module__.rpartition("card_envs.")[2]
+    name = ".".join(part for part in (module, function.__name__, game) if part)
+    folders = [_folder(function)] + ([_folder(rules.py_func)] if rules is not None else [])
+    _attach_cache(dispatcher, function, name, _stamp(*folders))
+    return dispatcher
