@@ -27,18 +27,27 @@ class Kernels(NamedTuple):
     Attributes:
         start: `(states, rows, initial, value)`. A fresh game at each row, dealt with the generator that was in the row.
         apply: `(states, row, action)`. One action at one table; due chance stays due.
-        step: `(states, row, action, mask, value)`. One action at one table, chance included, then the mask; the AEC path.
+        step: `(states, row, action, mask, value) -> int`. One legal action at one table, chance included, then the
+            mask; returns the seat to act, -1 after the end. The path of the AEC environment.
         observe: `(states, row, seat, at, out)`.
         observe_rows: `(states, rows, seats, at, out)`. Observations into `out[i]` for `rows[i]`.
         legal: `(states, row, mask) -> int`.
         chance: `(states, row, value) -> int`. Draws and carries out one due chance event; returns its length.
         apply_chance: `(states, row, value)`. Carries out one due chance event with a value handed in.
-        act: `(states, rows, actions, mask, value) -> int`. One action at each row; stops at the first illegal one and returns
-            its position in `rows`, else -1. Rows before it have moved, it and those after it have not.
-        advance: `(states, rows, drivers, skip_forced, rngs, mask, value, counts) -> None`. Plays each row on until it has ended or somebody
-            outside must decide. `drivers` (int8, (B, players)) says who answers for each seat.
-        play: `(states, initial, rngs, steps, at, obs, mask, value)`. `steps` random decisions at each table with mask and
-            observation at every decision, games starting over by themselves; what the throughput benchmark measures.
+        ask: `(states, rows, at, obs, masks)`. Observation into `obs[i]` and mask into `masks[i]` of the seat to act at
+            `rows[i]`.
+        act: `(states, rows, actions, mask, value) -> int`. One action at each row; stops at the first illegal one and
+            returns its position in `rows`, else -1. Rows before it have moved, it and those after it have not.
+        advance: `(states, rows, drivers, skip_forced, rngs, mask, value, counts, who)`. Plays each row on until it has
+            ended (`who[i]` = -1) or somebody outside must decide (`who[i]` = that driver's number). `drivers` (int8, (B, max
+            players)) says who answers for each seat; `rngs` (uint64, (B, 2)) are the policies' generators;
+            `counts` (int64, (B,)) counts decisions.
+        decide: `(states, rows, rngs, mask, actions)`. The heuristic's choice for the seat to act at each row.
+        skip: `(states, rows, decisions, driver, rngs, mask, value)`. Plays the first `decisions[i]` decisions of `rows[i]`
+            with every seat answered by `driver` (`RANDOM` or `HEURISTIC`), but never to the end.
+        play: `(states, initial, rngs, steps, at, obs, mask, value)`. `steps` random decisions at each table with mask
+            and observation at every decision, games starting over by themselves; what the throughput benchmark
+            measures.
         returns: `(states, rows, out)`. Returns of ended games, float64, (len(rows), players).
         resample: `(states, row, seat, rng)`.
     """
@@ -51,8 +60,11 @@ class Kernels(NamedTuple):
     legal: Callable[..., Any]
     chance: Callable[..., Any]
     apply_chance: Callable[..., Any]
+    ask: Callable[..., Any]
     act: Callable[..., Any]
     advance: Callable[..., Any]
+    decide: Callable[..., Any]
+    skip: Callable[..., Any]
     play: Callable[..., Any]
     returns: Callable[..., Any]
     resample: Callable[..., Any]
@@ -104,8 +116,9 @@ def _build(name: str, rules: Any) -> Kernels:
         move(s, action, value)
         if s.end == RUNNING:
             legal_actions(s, mask)
-        else:
-            mask[:] = 0
+            return s.player
+        mask[:] = 0
+        return -1
 
     @compiled
     def observe(states, row, seat, at, out):
@@ -136,6 +149,13 @@ def _build(name: str, rules: Any) -> Kernels:
         carry_out_chance(states[row], value)
 
     @compiled
+    def ask(states, rows, at, obs, masks):
+        for i in range(rows.shape[0]):
+            s = states[rows[i]]
+            observe_seat(s, s.player, at[0], obs[i])
+            legal_actions(s, masks[i])
+
+    @compiled
     def act(states, rows, actions, mask, value):
         for i in range(rows.shape[0]):
             s = states[rows[i]]
@@ -146,21 +166,45 @@ def _build(name: str, rules: Any) -> Kernels:
         return -1
 
     @compiled
-    def advance(states, rows, drivers, skip_forced, rngs, mask, value, counts):
+    def choose(s, driver, mask, options, rng):
+        if driver == HEURISTIC and options > 1:
+            return heuristic(s, mask, rng)
+        return random_legal(rng, mask, options)
+
+    @compiled
+    def advance(states, rows, drivers, skip_forced, rngs, mask, value, counts, who):
         for i in range(rows.shape[0]):
             row = rows[i]
             s = states[row]
+            who[i] = -1
             while s.end == RUNNING:
                 options = legal_actions(s, mask)
                 driver = drivers[row, s.player]
-                if driver == RANDOM or (options == 1 and skip_forced):
-                    action = random_legal(rngs[row], mask, options)
-                elif driver == HEURISTIC:
-                    action = heuristic(s, mask, rngs[row])
-                else:
+                if driver >= OUTSIDE and not (options == 1 and skip_forced):
+                    who[i] = driver
                     break
-                move(s, action, value)
+                move(s, choose(s, driver, mask, options, rngs[row]), value)
                 counts[row] += 1
+
+    @compiled
+    def decide(states, rows, rngs, mask, actions):
+        for i in range(rows.shape[0]):
+            s = states[rows[i]]
+            legal_actions(s, mask)
+            actions[i] = heuristic(s, mask, rngs[rows[i]])
+
+    @compiled
+    def skip(states, rows, decisions, driver, rngs, mask, value):
+        before = states[:1].copy()
+        for i in range(rows.shape[0]):
+            s = states[rows[i]]
+            for _ in range(decisions[i]):
+                before[0] = s
+                options = legal_actions(s, mask)
+                move(s, choose(s, driver, mask, options, rngs[rows[i]]), value)
+                if s.end != RUNNING:
+                    states[rows[i]] = before[0]
+                    break
 
     @compiled
     def play(states, initial, rngs, steps, at, obs, mask, value):
@@ -183,5 +227,20 @@ def _build(name: str, rules: Any) -> Kernels:
         resample_state(states[row], seat, rng)
 
     return Kernels(
-        start, apply, step, observe, observe_rows, legal, chance, apply_chance, act, advance, play, returns_of, resample
+        start=start,
+        apply=apply,
+        step=step,
+        observe=observe,
+        observe_rows=observe_rows,
+        legal=legal,
+        chance=chance,
+        apply_chance=apply_chance,
+        ask=ask,
+        act=act,
+        advance=advance,
+        decide=decide,
+        skip=skip,
+        play=play,
+        returns=returns_of,
+        resample=resample,
     )

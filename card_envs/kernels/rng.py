@@ -44,6 +44,13 @@ def uniform(rng):
 
 
 @jit
+def uniform_rows(rngs, rows, out):
+    """One `uniform` number from `rngs[rows[i]]` into every `out[i]`."""
+    for i in range(rows.shape[0]):
+        out[i] = uniform(rngs[rows[i]])
+
+
+@jit
 def shuffle(rng, cards, count):
     """Shuffles the first `count` entries of `cards` in place (Fisher-Yates)."""
     for i in range(count - 1, 0, -1):

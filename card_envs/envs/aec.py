@@ -1,0 +1,354 @@
+"""The PettingZoo AEC environment of every game.
+
+Timeline of one game, for every seat alike:
+
+- `reset(seed)` deals and selects the seat to act. The same seat may be selected several times in a row.
+- Rewards are 0 until the last step, which pays every seat its return at once (see `kernels.state.returns`).
+- In that step all seats terminate together (or are truncated together by `max_turns`). Selection then goes clockwise
+  from the last mover; every seat takes one `step(None)` and leaves `agents`.
+
+The mask is int8, 1 = legal for the seat that is to act; all zeros for every other seat and after the end.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium
+import numpy as np
+import numpy.typing as npt
+from pettingzoo.utils.env import AECEnv
+
+from card_envs.errors import CardEnvsError, IllegalActionError
+from card_envs.games.game import Game
+from card_envs.games.table import illegal_message
+from card_envs.kernels import batch
+from card_envs.kernels.rng import seed_words
+from card_envs.kernels.state import RUNNING, TERMINATED
+
+ILLEGAL_ACTION = ("terminate", "raise")
+RENDER_MODES = ("human", "ansi")
+
+
+def checked_choice(name: str, value: Any, allowed: tuple[Any, ...]) -> Any:
+    """`value` if it is one of `allowed`, else an error that names them."""
+    if value not in allowed:
+        raise CardEnvsError(f"{name} is {value!r}; allowed are {', '.join(repr(v) for v in allowed)}")
+    return value
+
+
+def checked_seed(seed: Any) -> int | None:
+    """`seed` if it is None or a non-negative whole number."""
+    if seed is None:
+        return None
+    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
+        raise CardEnvsError(f"seed is {seed!r}; allowed is None or a whole number from 0")
+    return int(seed)
+
+
+def seat_spaces(game: Game) -> tuple[gymnasium.spaces.Box, gymnasium.spaces.Discrete]:
+    """A seat's observation and action spaces, without the mask."""
+    return (
+        gymnasium.spaces.Box(0.0, 1.0, (game.layout.size,), np.float32),
+        gymnasium.spaces.Discrete(game.num_actions),
+    )
+
+
+class CardGameEnv(AECEnv[str, dict[str, npt.NDArray[Any]], int]):
+    """One game as a PettingZoo AEC environment. Order and bounds are checked here, so it needs no wrappers.
+
+    Args:
+        game: what is played.
+        render_mode: None, "ansi" (`render` returns the table as text) or "human" (`render` prints it).
+        illegal_action: "terminate" (the offender is paid -1, the others 0, and the game ends) or "raise" (an
+            `IllegalActionError`, and the game stays as it was).
+
+    Attributes:
+        game: what is played; `game.action_names`, `game.layout`.
+        observation_layout: the parts of an observation by name; `observation_layout.split(obs)` gives them as arrays.
+        num_illegal_actions: how many illegal actions were tried since the environment was made.
+    """
+
+    def __init__(self, game: Game, render_mode: str | None = None, illegal_action: str = "terminate") -> None:
+        super().__init__()
+        self.game = game
+        self.render_mode = checked_choice("render_mode", render_mode, (None, *RENDER_MODES))
+        self.illegal_action = checked_choice("illegal_action", illegal_action, ILLEGAL_ACTION)
+        self.metadata = {
+            "name": game.name,
+            "render_modes": list(RENDER_MODES),
+            "render_fps": 1,
+            "is_parallelizable": False,
+        }
+        self.possible_agents = game.agents
+        self.observation_layout = game.layout
+        self.action_names = game.action_names
+        self.num_illegal_actions = 0
+        box, self._action_space = seat_spaces(game)
+        mask_box = gymnasium.spaces.Box(0, 1, (game.num_actions,), np.int8)
+        self._observation_space = gymnasium.spaces.Dict({"observation": box, "action_mask": mask_box})
+        self.state_space = gymnasium.spaces.Box(0.0, 1.0, (game.num_players * game.layout.size,), np.float32)
+        self._seats = {agent: seat for seat, agent in enumerate(self.possible_agents)}
+        self._kernels = batch.for_game(game)
+        self._states = game.initial.copy()
+        self._states["rng"] = seed_words(None, 1)
+        self._mask = np.zeros(game.num_actions, np.int8)
+        self._value = np.zeros(game.max_chance_values, np.int16)
+        self._started = False
+        self.agents: list[str] = []
+        self.rewards: dict[str, float] = {}
+        self.terminations: dict[str, bool] = {}
+        self.truncations: dict[str, bool] = {}
+        self.infos: dict[str, dict[str, Any]] = {}
+        self._cumulative_rewards: dict[str, float] = {}
+
+    # --- spaces and names ---
+
+    def observation_space(self, agent: str) -> gymnasium.spaces.Dict:
+        """Dict(observation: Box float32 (O,) in [0, 1], action_mask: Box int8 (A,)); one object for all seats."""
+        self._seat(agent)
+        return self._observation_space
+
+    def action_space(self, agent: str) -> gymnasium.spaces.Discrete:
+        """Discrete(A), one object for all seats; `action_names` tells what each number does."""
+        self._seat(agent)
+        return self._action_space
+
+    @property
+    def phase(self) -> str:
+        """What the seat to act is asked."""
+        self._require_start()
+        return self.game.phases[self._states[0].phase]
+
+    # --- playing ---
+
+    def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
+        """Deals a new game.
+
+        Args:
+            seed: a whole number from 0; None goes on with the generator's stream (at first: fresh entropy).
+            options: `{"chance": [[KIND, VALUE], ...]}` hands in the first chance events, as they stand in a record
+                (`["first-player", 2]`, `["deck", [...]]`); later ones are drawn. Other keys are ignored, since
+                PettingZoo's checkers pass some.
+        """
+        seed = checked_seed(seed)
+        rng = self._states["rng"].copy() if seed is None else seed_words(seed, 1)
+        states = self.game.initial.copy()
+        states["rng"] = rng
+        for event in (options or {}).get("chance", ()):
+            if not isinstance(event, (list, tuple)) or len(event) != 2:
+                raise CardEnvsError(f"a chance event is [KIND, VALUE], not {event!r}")
+            due = self.game.chance_kinds[states[0].chance]
+            if not due or event[0] != due:
+                raise CardEnvsError(f"chance event {event[0]!r} is not due, expected is {due or 'a decision'!r}")
+            self._kernels.apply_chance(states, 0, self.game.chance_from_json(states[0], event[1]))
+        while states[0].chance:
+            self._kernels.chance(states, 0, self._value)
+        self._states = states
+        self._started = True
+        self._kernels.legal(states, 0, self._mask)
+        self.agents = self.possible_agents[:]
+        self.rewards = dict.fromkeys(self.agents, 0.0)
+        self._cumulative_rewards = dict.fromkeys(self.agents, 0.0)
+        self.terminations = dict.fromkeys(self.agents, False)
+        self.truncations = dict.fromkeys(self.agents, False)
+        self._offender = -1
+        self._fill_infos()
+        self._select(int(states[0].player))
+
+    def step(self, action: int | None) -> None:
+        """The selected seat does `action`; after the end only `step(None)`, once for every seat."""
+        if not self.agents:
+            raise IllegalActionError(f"{self.game.name}: step({action!r}) {self._outside_a_game()}")
+        agent = self.agent_selection
+        if self.terminations[agent] or self.truncations[agent]:
+            self._leave(agent, action)
+            return
+        if type(action) is not int:
+            action = self._whole_number(action)
+        self._cumulative_rewards[agent] = 0.0
+        if not 0 <= action < self.game.num_actions or not self._mask[action]:
+            self._refuse(action)
+            return
+        player = self._kernels.step(self._states, 0, action, self._mask, self._value)
+        self.rewards = dict.fromkeys(self.agents, 0.0)
+        if player < 0:
+            self._finish()
+        else:
+            self._select(player)
+            if self._scores.tobytes() != self._shown_scores:
+                self._fill_infos()
+
+    def observe(self, agent: str) -> dict[str, npt.NDArray[Any]]:
+        """What this seat may know, at any time after `reset`: fresh arrays, nothing changes."""
+        seat = self._seat(agent)
+        self._require_start()
+        observation = np.empty(self.game.layout.size, np.float32)
+        self._kernels.observe(self._states, 0, seat, self.game.layout.at, observation)
+        mask = self._mask.copy() if seat == self._player else np.zeros_like(self._mask)
+        return {"observation": observation, "action_mask": mask}
+
+    def action_masks(self) -> npt.NDArray[np.int8]:
+        """The mask of the selected seat, a fresh int8 (A,); the name that sb3-contrib looks for."""
+        self._require_start()
+        return self._mask.copy()
+
+    def state(self) -> npt.NDArray[np.float32]:
+        """For centralised critics: the observations of all seats in table order, float32 (players * O,).
+
+        That is everything that somebody at the table knows; what nobody knows (a pile's order) is not in it.
+        """
+        self._require_start()
+        size = self.game.layout.size
+        out = np.empty((self.game.num_players, size), np.float32)
+        for seat in range(self.game.num_players):
+            self._kernels.observe(self._states, 0, seat, self.game.layout.at, out[seat])
+        return out.reshape(-1)
+
+    def render(self) -> str | None:
+        """The whole table as text: returned in mode "ansi", printed in mode "human"."""
+        if self.render_mode is None:
+            gymnasium.logger.warn("render() needs a render_mode: pass render_mode='ansi' to env()")
+            return None
+        self._require_start()
+        text = self.game.render_text(self._states[0])
+        if self.render_mode == "ansi":
+            return text
+        print(text)
+        return None
+
+    def close(self) -> None:
+        """Nothing is held that needs closing."""
+
+    # --- copies ---
+
+    def save(self) -> dict[str, Any]:
+        """A snapshot of the running game, its generator included, for `restore`."""
+        return {key: _copy(value) for key, value in self.__dict__.items() if key in _MUTABLE}
+
+    def restore(self, snapshot: dict[str, Any]) -> None:
+        """Puts a snapshot of `save` back; the game goes on from there identically."""
+        if set(snapshot) - _MUTABLE or "_states" not in snapshot or snapshot["_states"].dtype != self._states.dtype:
+            raise CardEnvsError(f"this is no snapshot of {self.game!r}")
+        self.__dict__.update({key: _copy(value) for key, value in snapshot.items()})
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {key: value for key, value in self.__dict__.items() if key not in ("_kernels", "_scores")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._kernels = batch.for_game(self.game)
+
+    # --- inside ---
+
+    @property
+    def _scores(self) -> npt.NDArray[np.int16]:
+        return self._states["score"]
+
+    def _seat(self, agent: str) -> int:
+        try:
+            return self._seats[agent]
+        except (KeyError, TypeError):
+            raise CardEnvsError(f"unknown agent {agent!r}; agents are {', '.join(self.possible_agents)}") from None
+
+    def _require_start(self) -> None:
+        if not self._started:
+            raise CardEnvsError(f"{self.game.name}: call reset() first")
+
+    def _outside_a_game(self) -> str:
+        return "comes after the end of the game: call reset()" if self._started else "comes before reset()"
+
+    def _select(self, seat: int) -> None:
+        self._player = seat
+        self.agent_selection = self.possible_agents[seat]
+
+    def _whole_number(self, action: Any) -> int:
+        """An action as a Python int: NumPy's integers and arrays that hold one are welcome, anything else is not."""
+        if isinstance(action, np.integer) or (
+            isinstance(action, np.ndarray) and action.size == 1 and np.issubdtype(action.dtype, np.integer)
+        ):
+            return int(action.item())
+        raise IllegalActionError(
+            f"{self.game.name}: an action is a whole number from 0 to {self.game.num_actions - 1}, "
+            f"not {action!r} of type {type(action).__name__}"
+        )
+
+    def _refuse(self, action: int) -> None:
+        self.num_illegal_actions += 1
+        if self.illegal_action == "raise":
+            raise IllegalActionError(illegal_message(self.game, self._states[0], action, self._mask))
+        self._offender = self._player
+        self._mask[:] = 0
+        self.rewards = dict.fromkeys(self.agents, 0.0)
+        self.rewards[self.agent_selection] = -1.0
+        self._end(truncated=False)
+
+    def _finish(self) -> None:
+        out = np.zeros((1, self.game.num_players))
+        self._kernels.returns(self._states, np.zeros(1, np.int64), out)
+        self.rewards = dict(zip(self.agents, out[0].tolist(), strict=True))
+        self._end(truncated=self._states[0].end != TERMINATED)
+
+    def _end(self, truncated: bool) -> None:
+        self._accumulate_rewards()
+        self.terminations = dict.fromkeys(self.agents, not truncated)
+        self.truncations = dict.fromkeys(self.agents, truncated)
+        self._fill_infos()
+        self.agent_selection = self._next_clockwise(self.agent_selection)
+        self._player = -1
+
+    def _leave(self, agent: str, action: Any) -> None:
+        if action is not None:
+            raise IllegalActionError(f"{self.game.name}: the game has ended, so {agent} can only step(None)")
+        for by_agent in (self.terminations, self.truncations, self.rewards, self._cumulative_rewards, self.infos):
+            del by_agent[agent]
+        successor = self._next_clockwise(agent)
+        self.agents.remove(agent)
+        self.agent_selection = successor
+        self.rewards = dict.fromkeys(self.agents, 0.0)
+
+    def _next_clockwise(self, agent: str) -> str:
+        """The next seat after `agent` that is still in `agents`; `agent` itself if there is no other."""
+        start = self._seats[agent]
+        for k in range(1, self.game.num_players):
+            other = self.possible_agents[(start + k) % self.game.num_players]
+            if other in self.agents:
+                return other
+        return agent
+
+    def _fill_infos(self) -> None:
+        table = self._states[0]
+        ranked = table.end == TERMINATED
+        self.infos = {
+            agent: {
+                "score": int(table.score[seat]),
+                "rank": int(table.rank[seat]) if ranked else 0,
+                "illegal_action": seat == self._offender,
+            }
+            for seat, agent in enumerate(self.agents)
+        }
+        self._shown_scores = self._scores.tobytes()
+
+
+_MUTABLE = {
+    "_states",
+    "_mask",
+    "_player",
+    "_offender",
+    "_started",
+    "_shown_scores",
+    "agents",
+    "agent_selection",
+    "rewards",
+    "terminations",
+    "truncations",
+    "infos",
+    "_cumulative_rewards",
+    "num_illegal_actions",
+}
+
+
+def _copy(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _copy(item) for key, item in value.items()}
+    return value.copy() if isinstance(value, (np.ndarray, list)) else value

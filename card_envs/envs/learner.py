@@ -1,0 +1,207 @@
+"""One learner at many tables: the view that single-agent training needs, shared by all its adapters.
+
+The learner sits in one seat of each game, the others are policies. It is asked only for its own decisions; between two of
+them the others play. Its reward is everything that its seat was paid since its last decision, a loss at the end included,
+so the rewards of a game sum to the seat's return.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from card_envs.errors import CardEnvsError
+from card_envs.games.game import Game
+from card_envs.kernels.rng import seed_words
+from card_envs.kernels.seating import seat_players
+from card_envs.kernels.state import TRUNCATED
+from card_envs.policies import Policy, make_policy
+from card_envs.policies.tables import ASKED, Tables
+
+Opponents = str | Policy | Sequence[str | Policy] | Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class Ended:
+    """The games that ended in a step.
+
+    Attributes:
+        rows: int64, (k,), which tables.
+        observation: float32, (k, O), the learner's view of the ended game.
+        truncated: bool, (k,), ended by `max_turns`.
+        returns: float32, (k,), the return of the learner's seat.
+        rank: int64, (k,), its place; 0 when truncated or ended by an illegal action.
+        score: int64, (k,), its score.
+        seat: int64, (k,), where it sat.
+    """
+
+    rows: npt.NDArray[np.int64]
+    observation: npt.NDArray[np.float32]
+    truncated: npt.NDArray[np.bool_]
+    returns: npt.NDArray[np.float32]
+    rank: npt.NDArray[np.int64]
+    score: npt.NDArray[np.int64]
+    seat: npt.NDArray[np.int64]
+
+
+class LearnerTables:
+    """`num_envs` games, each with one seat for the learner.
+
+    Args:
+        game: what is played.
+        num_envs: how many games, B.
+        opponents: who plays the other seats: one policy (by name, see `make_policy`, or an object with `act`) for all
+            of them; a list of players - 1, clockwise from the learner; or a mapping {policy: share}, from which every
+            other seat of every game is drawn anew.
+        seat: the learner's seat, 0 … players - 1; None draws it anew for each game.
+        skip_forced: the learner's decisions with one legal option are taken without asking.
+
+    Attributes:
+        observation: float32, (B, O), the learner's view at its present decision.
+        action_mask: int8, (B, A), its mask.
+        illegal_actions: how many illegal actions were tried.
+    """
+
+    def __init__(
+        self,
+        game: Game,
+        num_envs: int,
+        opponents: Opponents = "random",
+        seat: int | None = None,
+        skip_forced: bool = True,
+    ) -> None:
+        self.game = game
+        self.num_envs = num_envs
+        self.seat = self._checked_seat(seat)
+        self.tables = Tables(game, num_envs, skip_forced=skip_forced)
+        self.seats = np.zeros(num_envs, np.int64)
+        self.illegal_actions = 0
+        self._all = np.arange(num_envs)
+        self.set_opponents(opponents)
+        self.seed(None)
+
+    def _checked_seat(self, seat: Any) -> int:
+        if seat is None:
+            return -1
+        if isinstance(seat, bool) or not isinstance(seat, (int, np.integer)) or not 0 <= seat < self.game.num_players:
+            raise CardEnvsError(f"seat is {seat!r}; allowed is None or a whole number from 0 to {self.game.num_players - 1}")
+        return int(seat)
+
+    def set_opponents(self, opponents: Opponents) -> None:
+        """Replaces the others; call it before `reset`, or between games through the training pool."""
+        others = self.game.num_players - 1
+        if isinstance(opponents, Mapping):
+            shares = list(opponents.values())
+            if not shares or any(share < 0 for share in shares) or sum(shares) <= 0:
+                raise CardEnvsError(f"opponents' shares are {shares}; allowed are numbers from 0 with a sum above 0")
+            policies = [make_policy(name, self.game) for name in opponents]
+        elif isinstance(opponents, Sequence) and not isinstance(opponents, str):
+            if len(opponents) != others:
+                raise CardEnvsError(f"opponents names {len(opponents)} policies; {self.game!r} needs {others}, or one for all")
+            policies = [make_policy(name, self.game) for name in opponents]
+            shares = []
+        else:
+            policies, shares = [make_policy(opponents, self.game)], [1.0]
+        self.set_policies(policies, shares)
+
+    def set_policies(self, policies: Sequence[Policy], shares: Sequence[float]) -> None:
+        """The others as policies with shares; without shares they sit clockwise from the learner."""
+        self.tables.set_policies(policies)
+        self._fixed = None if shares else self.tables.driver_of
+        by_driver = np.zeros(max(self.tables.driver_of) + 1)
+        for driver, share in zip(self.tables.driver_of, shares or [1.0] * len(policies), strict=True):
+            by_driver[driver] += share
+        self._shares = by_driver / by_driver.sum()
+
+    def seed(self, seed: int | np.random.SeedSequence | None) -> None:
+        """Seeds chance and policies of all games; takes effect at the next `reset`."""
+        sequence = seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)
+        chance, policies = sequence.spawn(2)
+        self.tables.states["rng"] = seed_words(chance, self.num_envs)
+        self.tables.rngs[:] = seed_words(policies, self.num_envs)
+
+    def reset(self, rows: npt.NDArray[np.int64] | None = None) -> None:
+        """Deals fresh games at `rows` (all by default) and plays on to the learner's first decision in each."""
+        if rows is None:
+            rows = self._all
+            self.observation = np.zeros((self.num_envs, self.game.layout.size), np.float32)
+            self.action_mask = np.ones((self.num_envs, self.game.num_actions), np.int8)
+        waiting = self._deal(rows)
+        while len(waiting):  # games that ended before the learner was asked
+            waiting = self._deal(waiting)
+        self._look(rows)
+
+    def step(self, actions: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.float32], Ended]:
+        """The learner acts in every game; games that end are dealt afresh.
+
+        Args:
+            actions: whole numbers, (B,). An illegal one ends its game and is paid -1.
+
+        Returns:
+            The rewards, float32, (B,), and what ended. `observation` and `action_mask` are fresh arrays afterwards.
+        """
+        rewards, ended = self.step_without_deal(actions)
+        if len(ended.rows):
+            self.reset(ended.rows)
+        return rewards, ended
+
+    def step_without_deal(self, actions: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.float32], Ended]:
+        """As `step`, but games that ended stay as they are, their masks all ones, until `reset(rows)`."""
+        actions = np.asarray(actions)
+        if actions.shape != (self.num_envs,) or not np.issubdtype(actions.dtype, np.integer):
+            raise CardEnvsError(
+                f"actions are {actions.dtype} of shape {actions.shape}; "
+                f"expected are whole numbers of shape ({self.num_envs},)"
+            )
+        actions = actions.astype(np.int64)
+        in_range = (actions >= 0) & (actions < self.game.num_actions)
+        legal = in_range & (self.action_mask[self._all, np.where(in_range, actions, 0)] == 1)
+        rows = self._all[legal]
+        self.illegal_actions += self.num_envs - len(rows)
+        self.tables.act(rows, actions[rows], "the learner")
+        asked = np.zeros(self.num_envs, bool)
+        asked[rows] = self.tables.advance(rows)
+        rewards = np.zeros(self.num_envs, np.float32)
+        ended = self._ended(self._all[~asked], legal)
+        rewards[ended.rows] = ended.returns
+        self.observation = np.zeros_like(self.observation)
+        self.action_mask = np.ones_like(self.action_mask)
+        self._look(self._all[asked])
+        return rewards, ended
+
+    def _deal(self, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """Seats and starts games at `rows`; returns those that ended before the learner was asked."""
+        self.tables.start(rows)
+        seat_players(
+            rows, self.game.num_players, self.seat, ASKED, self._shares, self.tables.drivers, self.seats, self.tables.rngs
+        )
+        if self._fixed is not None:
+            for k, driver in enumerate(self._fixed, start=1):
+                self.tables.drivers[rows, (self.seats[rows] + k) % self.game.num_players] = driver
+        self._before_play(rows)
+        return rows[~self.tables.advance(rows)]
+
+    def _before_play(self, rows: npt.NDArray[np.int64]) -> None:
+        """For training views that begin somewhere else than at the deal."""
+
+    def _look(self, rows: npt.NDArray[np.int64]) -> None:
+        decisions = self.tables.decisions(rows)
+        self.observation[rows], self.action_mask[rows] = decisions.observation, decisions.action_mask
+
+    def _ended(self, rows: npt.NDArray[np.int64], legal: npt.NDArray[np.bool_]) -> Ended:
+        states, seats = self.tables.states[rows], self.seats[rows]
+        each = np.arange(len(rows))
+        paid = np.where(legal[rows], self.tables.returns(rows)[each, seats], -1.0)
+        return Ended(
+            rows,
+            self.tables.observe(rows, seats),
+            states["end"] == TRUNCATED,
+            paid.astype(np.float32),
+            np.where(legal[rows], states["rank"][each, seats], 0).astype(np.int64),
+            states["score"][each, seats].astype(np.int64),
+            seats,
+        )

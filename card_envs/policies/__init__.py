@@ -1,0 +1,41 @@
+"""Policies by name: `random`, `heuristic`, or the path of a trained model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from card_envs.errors import CardEnvsError, unknown_name
+from card_envs.games.game import Game
+from card_envs.policies.base import Decisions, HeuristicPolicy, Policy, RandomPolicy
+from card_envs.policies.tables import Tables
+
+__all__ = ["BUILT_IN", "Decisions", "HeuristicPolicy", "Policy", "RandomPolicy", "Tables", "make_policy"]
+
+BUILT_IN = ("random", "heuristic")
+
+
+def make_policy(name: str | Policy, game: Game) -> Policy:
+    """A policy by name for one game.
+
+    Args:
+        name: "random", "heuristic" (the game's hand-written player), the path of a model saved by `training.train`
+            (`.zip`), or a policy, which is returned as it is. A model file is code that runs when it is loaded: load
+            only files that you trust.
+        game: what it will play.
+
+    Raises:
+        CardEnvsError: no such policy, or a model of another game, player count or observation size.
+    """
+    if not isinstance(name, str):
+        return name
+    if name == "random":
+        return RandomPolicy()
+    if name == "heuristic":
+        return HeuristicPolicy(game)
+    if name.endswith(".zip"):
+        if not Path(name).is_file():
+            raise CardEnvsError(f"there is no model file {name!r}")
+        from card_envs.policies.trained import load_policy
+
+        return load_policy(name, game)
+    raise CardEnvsError(f"{unknown_name('policy', name, BUILT_IN)}; or the path of a trained model, ending in .zip")

@@ -1,0 +1,76 @@
+"""What a policy is: it answers many decisions at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from card_envs.games.game import Game
+from card_envs.kernels import batch
+
+
+@dataclass(frozen=True)
+class Decisions:
+    """`k` decisions that wait for an answer, at tables of one game.
+
+    Attributes:
+        observation: float32, (k, O), each what the seat to act may know.
+        action_mask: int8, (k, A), 1 = legal; at least one 1 a row.
+        uniform: float64, (k,) in [0, 1), one random number a decision: a policy that draws its actions from these alone
+            plays the same games again under the same seed.
+        states: the tables' state records, (B,). They hold the hidden cards: only for policies that resample them.
+        rows: int64, (k,), where in `states` the decisions wait.
+        rngs: uint64, (B, 2), the tables' generators for policies.
+    """
+
+    observation: npt.NDArray[np.float32]
+    action_mask: npt.NDArray[np.int8]
+    uniform: npt.NDArray[np.float64]
+    states: npt.NDArray[Any]
+    rows: npt.NDArray[np.int64]
+    rngs: npt.NDArray[np.uint64]
+
+
+class Policy(Protocol):
+    """Anything that plays: `act` is all that is needed.
+
+    Attributes:
+        name: how tables and messages call it.
+    """
+
+    name: str
+
+    def act(self, decisions: Decisions) -> npt.NDArray[np.int64]:
+        """One legal action for each decision, int64, (k,)."""
+        ...
+
+
+class RandomPolicy:
+    """Every legal action with the same probability."""
+
+    name = "random"
+    driver = batch.RANDOM  #: kernels answer for it themselves
+
+    def act(self, decisions: Decisions) -> npt.NDArray[np.int64]:
+        mask = decisions.action_mask
+        chosen = (decisions.uniform * mask.sum(axis=1)).astype(np.int64)
+        return np.asarray(((mask.cumsum(axis=1) - 1 == chosen[:, None]) & (mask == 1)).argmax(axis=1), np.int64)
+
+
+class HeuristicPolicy:
+    """The game's hand-written player."""
+
+    name = "heuristic"
+    driver = batch.HEURISTIC  #: kernels answer for it themselves
+
+    def __init__(self, game: Game) -> None:
+        self._decide = batch.for_game(game).decide
+        self._mask = np.zeros(game.num_actions, np.int8)
+
+    def act(self, decisions: Decisions) -> npt.NDArray[np.int64]:
+        actions = np.zeros(len(decisions.rows), np.int64)
+        self._decide(decisions.states, decisions.rows, decisions.rngs, self._mask, actions)
+        return actions

@@ -1,0 +1,94 @@
+"""Trained Stable-Baselines3 models as policies. Importing this needs the extra `train`."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from card_envs.errors import CardEnvsError
+from card_envs.games.game import Game
+from card_envs.policies.base import Decisions
+
+try:
+    import torch
+    from sb3_contrib import MaskablePPO
+except ImportError as error:
+    raise CardEnvsError(f"trained models need the extra 'train': pip install 'card-envs[train]' ({error})") from error
+
+
+class NetworkPolicy:
+    """A masked actor-critic network of sb3-contrib, all its decisions in one forward pass.
+
+    Args:
+        network: a `MaskableActorCriticPolicy` on the CPU, for flat observations.
+        name: how tables and messages call it.
+        deterministic: the most probable action; else one drawn with the decision's own random number.
+    """
+
+    def __init__(self, network: Any, name: str, deterministic: bool = True) -> None:
+        self.network = network
+        self.name = name
+        self.deterministic = deterministic
+
+    @torch.no_grad()
+    def act(self, decisions: Decisions) -> npt.NDArray[np.int64]:
+        features = self.network.pi_features_extractor(torch.as_tensor(decisions.observation))
+        logits = self.network.action_net(self.network.mlp_extractor.forward_actor(features)).numpy()
+        logits = np.where(decisions.action_mask == 1, logits, -np.inf)
+        if self.deterministic:
+            return np.asarray(logits.argmax(axis=1), np.int64)
+        weights = np.exp(logits - logits.max(axis=1, keepdims=True), dtype=np.float64).cumsum(axis=1)
+        points = decisions.uniform * weights[:, -1]
+        return np.asarray((weights > points[:, None]).argmax(axis=1), np.int64)
+
+
+def model_identity(game: Game) -> dict[str, Any]:
+    """What a model file says about the game it plays."""
+    return {"game": game.name, **game.options_to_json(), "observation_size": game.layout.size}
+
+
+def check_identity(path: str, game: Game) -> None:
+    """Refuses a file that is no model, or a model of another game, before anything in it is loaded.
+
+    Raises:
+        CardEnvsError: naming what the file was made for and what is played.
+    """
+    try:
+        with zipfile.ZipFile(path) as archive:
+            data = json.load(io.TextIOWrapper(archive.open("data"), "utf-8"))
+    except (zipfile.BadZipFile, KeyError, ValueError, OSError) as error:
+        raise CardEnvsError(f"{path} is no Stable-Baselines3 model: {error}") from None
+    found, wanted = data.get("card_envs_game"), model_identity(game)
+    if not isinstance(found, dict):
+        raise CardEnvsError(f"{path} does not say which game it plays: it was not saved by training.train")
+    for key in sorted(wanted.keys() | found.keys()):
+        if found.get(key) != wanted.get(key):
+            raise CardEnvsError(
+                f"{path} was trained with {key} = {found.get(key)!r}, but {game!r} has {key} = {wanted.get(key)!r}"
+            )
+
+
+def load_policy(path: str, game: Game, deterministic: bool = True) -> NetworkPolicy:
+    """A model saved by `training.train` as a policy.
+
+    A model file is a pickle: code in it runs when it is loaded. Load only files that you trust.
+
+    Raises:
+        CardEnvsError: no model, or one of another game, player count or observation size.
+    """
+    check_identity(path, game)
+    model = MaskablePPO.load(path, device="cpu")
+    model.policy.set_training_mode(False)
+    return NetworkPolicy(model.policy, policy_name(path), deterministic)
+
+
+def policy_name(path: str) -> str:
+    """A short name for a model file: its run folder's name, or the file's where there is none."""
+    parts = Path(path).resolve()
+    return f"{parts.parent.name}/{parts.stem}" if parts.parent.name else parts.stem
