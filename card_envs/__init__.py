@@ -1,0 +1,44 @@
+"""Real multiplayer card games as fast environments for reinforcement learning.
+
+`list_games()` names them, `make(name)` gives a PettingZoo AEC environment, as does `from card_envs import icarus_club_v0;
+icarus_club_v0.env()`. Importing this package registers every game with Gymnasium (`gymnasium.make("card_envs/IcarusClub-v0")`,
+`make_vec`) and with PettingZoo (`pettingzoo.make("aec", "card_envs/icarus_club-v0")`).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from card_envs.games import GAMES
+from card_envs.registration import register_gymnasium, register_pettingzoo
+
+if TYPE_CHECKING:
+    from card_envs.envs.aec import CardGameEnv
+
+__version__ = "0.1.0"
+__all__ = ["__version__", "list_games", "make"]
+
+
+def list_games() -> list[str]:
+    """The ids of all games: `["icarus_club_v0", ...]`."""
+    return list(GAMES)
+
+
+def make(game: str, num_players: int | None = None, **options: Any) -> CardGameEnv:
+    """A game as a PettingZoo AEC environment.
+
+    Args:
+        game: its id, with or without the version.
+        num_players: seats at the table; None takes the game's default.
+        options: `render_mode`, `illegal_action`, and the game's own.
+
+    Raises:
+        CardEnvsError: unknown game, option or player count; the message says what is allowed.
+    """
+    from card_envs.envs.versions import make_env
+
+    return make_env(game, num_players, **options)
+
+
+register_gymnasium()
+register_pettingzoo()

@@ -62,7 +62,8 @@ class LearnerTables:
 
     Attributes:
         observation: float32, (B, O), the learner's view at its present decision.
-        action_mask: int8, (B, A), its mask.
+        action_mask: int8, (B, A), its mask; all ones where the game has ended and is not dealt afresh.
+        running: bool, (B,), where the learner is asked.
         illegal_actions: how many illegal actions were tried.
     """
 
@@ -130,9 +131,11 @@ class LearnerTables:
             rows = self._all
             self.observation = np.zeros((self.num_envs, self.game.layout.size), np.float32)
             self.action_mask = np.ones((self.num_envs, self.game.num_actions), np.int8)
+            self.running = np.ones(self.num_envs, bool)
         waiting = self._deal(rows)
         while len(waiting):  # games that ended before the learner was asked
             waiting = self._deal(waiting)
+        self.running[rows] = True
         self._look(rows)
 
     def step(self, actions: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.float32], Ended]:
@@ -150,7 +153,10 @@ class LearnerTables:
         return rewards, ended
 
     def step_without_deal(self, actions: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.float32], Ended]:
-        """As `step`, but games that ended stay as they are, their masks all ones, until `reset(rows)`."""
+        """As `step`, but games that ended stay as they are, their masks all ones, until `reset(rows)`.
+
+        Actions for games that had ended before are ignored.
+        """
         actions = np.asarray(actions)
         if actions.shape != (self.num_envs,) or not np.issubdtype(actions.dtype, np.integer):
             raise CardEnvsError(
@@ -160,13 +166,14 @@ class LearnerTables:
         actions = actions.astype(np.int64)
         in_range = (actions >= 0) & (actions < self.game.num_actions)
         legal = in_range & (self.action_mask[self._all, np.where(in_range, actions, 0)] == 1)
-        rows = self._all[legal]
-        self.illegal_actions += self.num_envs - len(rows)
+        rows = self._all[legal & self.running]
+        self.illegal_actions += int((self.running & ~legal).sum())
         self.tables.act(rows, actions[rows], "the learner")
         asked = np.zeros(self.num_envs, bool)
         asked[rows] = self.tables.advance(rows)
         rewards = np.zeros(self.num_envs, np.float32)
-        ended = self._ended(self._all[~asked], legal)
+        ended = self._ended(self._all[self.running & ~asked], legal)
+        self.running = asked
         rewards[ended.rows] = ended.returns
         self.observation = np.zeros_like(self.observation)
         self.action_mask = np.ones_like(self.action_mask)

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 # Who answers for a seat inside a kernel. Every number from OUTSIDE up is somebody outside: the kernel stops and asks.
 RANDOM, HEURISTIC, OUTSIDE = range(3)
+# What `advance` answers instead of a driver's number.
+ENDED, LOG_FULL = -1, -2
 
 
 class Kernels(NamedTuple):
@@ -36,13 +38,14 @@ class Kernels(NamedTuple):
         apply_chance: `(states, row, value)`. Carries out one due chance event with a value handed in.
         ask: `(states, rows, at, obs, masks)`. Observation into `obs[i]` and mask into `masks[i]` of the seat to act at
             `rows[i]`.
-        act: `(states, rows, actions, mask, value) -> int`. One action at each row; stops at the first illegal one and
+        act: `(states, rows, actions, mask, value, counts, log) -> int`. One action at each row; stops at the first illegal one and
             returns its position in `rows`, else -1. Rows before it have moved, it and those after it have not.
-        advance: `(states, rows, drivers, skip_forced, rngs, mask, value, counts, who)`. Plays each row on until it has
-            ended (`who[i]` = -1) or somebody outside must decide (`who[i]` = that driver's number). `drivers` (int8, (B, max
-            players)) says who answers for each seat; `rngs` (uint64, (B, 2)) are the policies' generators;
-            `counts` (int64, (B,)) counts decisions.
-        decide: `(states, rows, rngs, mask, actions)`. The heuristic's choice for the seat to act at each row.
+        advance: `(states, rows, drivers, skip_forced, rngs, mask, value, counts, log, who)`. Plays each row on until it
+            has ended (`who[i]` = `ENDED`), somebody outside must decide (`who[i]` = that driver's number), or the log
+            needs more room (`LOG_FULL`). `drivers` (int8, (B, max players)) says who answers for each seat; `rngs`
+            (uint64, (B, 2)) are the policies' generators; `counts` (int64, (B,)) counts decisions; `log` (int16, (B,
+            L)) keeps the actions, unless L is 0.
+        decide: `(states, rows, driver, rngs, mask, actions)`. A built-in driver's choice for the seat to act.
         skip: `(states, rows, decisions, driver, rngs, mask, value)`. Plays the first `decisions[i]` decisions of `rows[i]`
             with every seat answered by `driver` (`RANDOM` or `HEURISTIC`), but never to the end.
         play: `(states, initial, rngs, steps, at, obs, mask, value)`. `steps` random decisions at each table with mask
@@ -156,13 +159,20 @@ def _build(name: str, rules: Any) -> Kernels:
             legal_actions(s, masks[i])
 
     @compiled
-    def act(states, rows, actions, mask, value):
+    def note(row, action, counts, log):
+        if log.shape[1] > 0:
+            log[row, counts[row]] = action
+        counts[row] += 1
+
+    @compiled
+    def act(states, rows, actions, mask, value, counts, log):
         for i in range(rows.shape[0]):
             s = states[rows[i]]
             legal_actions(s, mask)
             if actions[i] < 0 or actions[i] >= mask.shape[0] or mask[actions[i]] == 0:
                 return i
             move(s, actions[i], value)
+            note(rows[i], actions[i], counts, log)
         return -1
 
     @compiled
@@ -172,26 +182,30 @@ def _build(name: str, rules: Any) -> Kernels:
         return random_legal(rng, mask, options)
 
     @compiled
-    def advance(states, rows, drivers, skip_forced, rngs, mask, value, counts, who):
+    def advance(states, rows, drivers, skip_forced, rngs, mask, value, counts, log, who):
         for i in range(rows.shape[0]):
             row = rows[i]
             s = states[row]
-            who[i] = -1
+            who[i] = ENDED
             while s.end == RUNNING:
+                if log.shape[1] > 0 and counts[row] == log.shape[1]:
+                    who[i] = LOG_FULL
+                    break
                 options = legal_actions(s, mask)
                 driver = drivers[row, s.player]
                 if driver >= OUTSIDE and not (options == 1 and skip_forced):
                     who[i] = driver
                     break
-                move(s, choose(s, driver, mask, options, rngs[row]), value)
-                counts[row] += 1
+                action = choose(s, driver, mask, options, rngs[row])
+                move(s, action, value)
+                note(row, action, counts, log)
 
     @compiled
-    def decide(states, rows, rngs, mask, actions):
+    def decide(states, rows, driver, rngs, mask, actions):
         for i in range(rows.shape[0]):
             s = states[rows[i]]
-            legal_actions(s, mask)
-            actions[i] = heuristic(s, mask, rngs[rows[i]])
+            options = legal_actions(s, mask)
+            actions[i] = choose(s, driver, mask, options, rngs[rows[i]])
 
     @compiled
     def skip(states, rows, decisions, driver, rngs, mask, value):

@@ -6,10 +6,10 @@ from pathlib import Path
 
 from card_envs.errors import CardEnvsError, unknown_name
 from card_envs.games.game import Game
-from card_envs.policies.base import Decisions, HeuristicPolicy, Policy, RandomPolicy
+from card_envs.policies.base import BuiltInPolicy, Decisions, Policy
 from card_envs.policies.tables import Tables
 
-__all__ = ["BUILT_IN", "Decisions", "HeuristicPolicy", "Policy", "RandomPolicy", "Tables", "make_policy"]
+__all__ = ["BUILT_IN", "BuiltInPolicy", "Decisions", "Policy", "Tables", "make_policy"]
 
 BUILT_IN = ("random", "heuristic")
 
@@ -28,10 +28,8 @@ def make_policy(name: str | Policy, game: Game) -> Policy:
     """
     if not isinstance(name, str):
         return name
-    if name == "random":
-        return RandomPolicy()
-    if name == "heuristic":
-        return HeuristicPolicy(game)
+    if name in BUILT_IN:
+        return BuiltInPolicy(name, game)
     if name.endswith(".zip"):
         if not Path(name).is_file():
             raise CardEnvsError(f"there is no model file {name!r}")

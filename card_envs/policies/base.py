@@ -48,29 +48,20 @@ class Policy(Protocol):
         ...
 
 
-class RandomPolicy:
-    """Every legal action with the same probability."""
+class BuiltInPolicy:
+    """A policy that is compiled with the game: "random" (every legal action alike) or "heuristic" (hand-written).
 
-    name = "random"
-    driver = batch.RANDOM  #: kernels answer for it themselves
+    Attributes:
+        driver: its number inside kernels, which answer for it without asking.
+    """
 
-    def act(self, decisions: Decisions) -> npt.NDArray[np.int64]:
-        mask = decisions.action_mask
-        chosen = (decisions.uniform * mask.sum(axis=1)).astype(np.int64)
-        return np.asarray(((mask.cumsum(axis=1) - 1 == chosen[:, None]) & (mask == 1)).argmax(axis=1), np.int64)
-
-
-class HeuristicPolicy:
-    """The game's hand-written player."""
-
-    name = "heuristic"
-    driver = batch.HEURISTIC  #: kernels answer for it themselves
-
-    def __init__(self, game: Game) -> None:
+    def __init__(self, name: str, game: Game) -> None:
+        self.name = name
+        self.driver = {"random": batch.RANDOM, "heuristic": batch.HEURISTIC}[name]
         self._decide = batch.for_game(game).decide
         self._mask = np.zeros(game.num_actions, np.int8)
 
     def act(self, decisions: Decisions) -> npt.NDArray[np.int64]:
         actions = np.zeros(len(decisions.rows), np.int64)
-        self._decide(decisions.states, decisions.rows, decisions.rngs, self._mask, actions)
+        self._decide(decisions.states, decisions.rows, self.driver, decisions.rngs, self._mask, actions)
         return actions

@@ -30,16 +30,24 @@ class Tables:
         num_tables: how many at once, B.
         policies: who may sit at them; `driver_of[i]` is the number that stands for `policies[i]` in `drivers`.
         skip_forced: decisions with one legal option are taken without asking anybody.
+        log_actions: keep every action in `log`.
 
     Attributes:
         states: state records, (B,).
         drivers: int8, (B, max players), who answers for each seat; `ASKED` for the caller.
         rngs: uint64, (B, 2), generators for the policies' choices, apart from those of the games' chance.
         counts: int64, (B,), decisions taken by policies since the table was started.
+        log: int16, (B, L), the actions at each table, `counts` of them; L grows as needed, and is 0 without `log_actions`.
     """
 
     def __init__(
-        self, game: Game, num_tables: int, policies: Sequence[Policy] = (), *, skip_forced: bool = False
+        self,
+        game: Game,
+        num_tables: int,
+        policies: Sequence[Policy] = (),
+        *,
+        skip_forced: bool = False,
+        log_actions: bool = False,
     ) -> None:
         self.game = game
         self.kernels = batch.for_game(game)
@@ -48,6 +56,7 @@ class Tables:
         self.drivers = np.zeros((num_tables, game.max_players), np.int8)
         self.rngs = np.zeros((num_tables, 2), np.uint64)
         self.counts = np.zeros(num_tables, np.int64)
+        self.log = np.zeros((num_tables, 256 if log_actions else 0), np.int16)
         self._mask = np.zeros(game.num_actions, np.int8)
         self._value = np.zeros(game.max_chance_values, np.int16)
         self.set_policies(policies)
@@ -81,14 +90,25 @@ class Tables:
             pending = rows[waiting]
             part = who[: len(waiting)]
             self.kernels.advance(
-                self.states, pending, self.drivers, self.skip_forced, self.rngs, self._mask, self._value, self.counts, part
+                self.states,
+                pending,
+                self.drivers,
+                self.skip_forced,
+                self.rngs,
+                self._mask,
+                self._value,
+                self.counts,
+                self.log,
+                part,
             )
             asked[waiting[part == ASKED]] = True
             for driver, policy in self.policies.items():
                 mine = pending[part == driver]
                 if len(mine):
                     self.act(mine, policy.act(self.decisions(mine)), policy.name)
-            waiting = waiting[part > ASKED]
+            if (part == batch.LOG_FULL).any():
+                self.log = np.concatenate([self.log, np.zeros_like(self.log)], axis=1)
+            waiting = waiting[(part > ASKED) | (part == batch.LOG_FULL)]
         return asked
 
     def decisions(self, rows: npt.NDArray[np.int64]) -> Decisions:
@@ -112,11 +132,12 @@ class Tables:
                 f"policy {name!r} answered {len(rows)} decisions with {actions.dtype} of shape {actions.shape}; "
                 f"expected are whole numbers of shape {rows.shape}"
             )
-        refused = self.kernels.act(self.states, rows, actions.astype(np.int64), self._mask, self._value)
+        refused = self.kernels.act(
+            self.states, rows, actions.astype(np.int64), self._mask, self._value, self.counts, self.log
+        )
         if refused >= 0:
             message = illegal_message(self.game, self.states[rows[refused]], int(actions[refused]), self._mask)
             raise IllegalActionError(f"policy {name!r}: {message}")
-        self.counts[rows] += 1
 
     def skip(self, rows: npt.NDArray[np.int64], decisions: npt.NDArray[np.int64], driver: int) -> None:
         """Plays the first `decisions[i]` decisions at `rows[i]` by a built-in driver, never to the end."""

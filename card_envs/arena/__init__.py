@@ -1,0 +1,1 @@
+"""Games between policies: playing them, recording them, and telling who is better."""

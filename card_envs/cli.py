@@ -1,0 +1,43 @@
+"""What the command lines share: arguments, and one clear line for bad input."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable
+
+from card_envs.errors import CardEnvsError
+from card_envs.games import GAMES
+
+
+def whole(low: int) -> Callable[[str], int]:
+    """An argparse type: a whole number from `low`."""
+
+    def parse(text: str) -> int:
+        try:
+            value = int(text)
+        except ValueError:
+            value = low - 1
+        if value < low:
+            raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from {low}")
+        return value
+
+    return parse
+
+
+def add_game_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("game", metavar="GAME", help=", ".join(name.rpartition("_v")[0] for name in GAMES))
+    parser.add_argument("--num-players", type=whole(1), default=None, metavar="N", help="default: the game's own")
+
+
+def run(function: Callable[[argparse.Namespace], None], args: argparse.Namespace) -> int:
+    """Runs a command: exit code 0, or 2 and one line on stderr for bad input and files that can't be read or written."""
+    try:
+        function(args)
+    except (CardEnvsError, OSError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("stopped", file=sys.stderr)
+        return 130
+    return 0
