@@ -12,7 +12,7 @@ import numpy as np
 from card_envs import __version__
 from card_envs.arena.match import Games, play_games
 from card_envs.arena.records import read_records, record_of, replay, write_records
-from card_envs.cli import add_game_arguments, run, whole
+from card_envs.cli import add_game_arguments, options_of, run, whole
 from card_envs.errors import CardEnvsError
 from card_envs.games import make_game
 from card_envs.kernels.rng import seed_words
@@ -21,7 +21,7 @@ from card_envs.policies import make_policy
 
 def record(args: argparse.Namespace) -> None:
     """Plays games and writes them as records. Policies sit in seat order, one seat further on in every game."""
-    game = make_game(args.game, args.num_players)
+    game = make_game(args.game, args.num_players, **options_of(args))
     policies = [make_policy(name, game) for name in args.policies]
     games, n = args.games, game.num_players
     seats = (np.arange(n)[None, :] + np.arange(games)[:, None]) % len(policies)

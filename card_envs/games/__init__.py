@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import functools
 import importlib
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from card_envs.errors import CardEnvsError, unknown_name
-from card_envs.games.game import Game
+
+if TYPE_CHECKING:
+    from card_envs.games.game import Game
 
 #: id with version -> (folder under `games/`, Gymnasium name)
 GAMES: dict[str, tuple[str, str]] = {

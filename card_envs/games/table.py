@@ -43,7 +43,7 @@ class Table:
         self.events: list[Event] = []
         self._value = np.zeros(game.max_chance_values, np.int16)
         self._mask = np.zeros(game.num_actions, np.int8)
-        self._draw_chance()
+        self.draw_chance()
 
     @property
     def state(self) -> Any:
@@ -110,7 +110,7 @@ class Table:
         action_id = self._checked(action)
         self.events.append([f"player_{self.player}", self.game.action_names[action_id]])
         self.kernels.apply(self.states, 0, action_id)
-        self._draw_chance()
+        self.draw_chance()
 
     def returns(self) -> npt.NDArray[np.float64]:
         """Every seat's return, float64 (players,); zeros while the game runs."""
@@ -133,7 +133,8 @@ class Table:
             raise IllegalActionError(illegal_message(self.game, self.state, action, mask))
         return action_id
 
-    def _draw_chance(self) -> None:
+    def draw_chance(self) -> None:
+        """Draws every chance event that is due; does nothing where chance is explicit."""
         while self.state.chance and not self.explicit_chance:
             kind = int(self.state.chance)
             count = self.kernels.chance(self.states, 0, self._value)

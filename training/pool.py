@@ -1,0 +1,91 @@
+"""The training view: one learner among itself, earlier versions of itself and built-in policies."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from card_envs.arena.match import play_games, rotated
+from card_envs.envs.learner import LearnerTables
+from card_envs.games.game import Game
+from card_envs.kernels import batch
+from card_envs.kernels.rng import uniform_rows
+from card_envs.policies import make_policy
+from card_envs.policies.trained import NetworkPolicy
+from training.config import Config
+
+
+class SelfPlayTables(LearnerTables):
+    """Games in which every other seat is drawn from a pool; some begin late.
+
+    Attributes:
+        snapshots: earlier versions of the network, oldest content first replaced at random.
+    """
+
+    def __init__(self, game: Game, config: Config) -> None:
+        skip_forced = bool(config.env_kwargs.get("skip_forced", True))
+        super().__init__(game, config.n_envs, skip_forced=skip_forced)
+        self.config = config
+        self.snapshots: list[NetworkPolicy] = []
+        self.snapshots_taken = 0
+        self.typical_length = 0.0
+
+    def use_network(self, network: Any) -> None:
+        """Fills the pool; snapshots are the network as it is now until `take_snapshot` replaces them."""
+        own = NetworkPolicy(network, "self", deterministic=False)
+        self.snapshots = [
+            NetworkPolicy(copy.deepcopy(network), f"snapshot-{k}", deterministic=False)
+            for k in range(self.config.max_snapshots if self.config.opponents.get("snapshots") else 0)
+        ]
+        policies, shares = [], []
+        for name, share in self.config.opponents.items():
+            if name == "self":
+                policies.append(own)
+                shares.append(share)
+            elif name == "snapshots":
+                policies += self.snapshots
+                shares += [share / len(self.snapshots)] * len(self.snapshots)
+            else:
+                policies.append(make_policy(name, self.game))
+                shares.append(share)
+        self.set_policies(policies, shares)
+
+    def take_snapshot(self, network: Any) -> None:
+        """The network's weights replace one of the snapshots: each in turn."""
+        if self.snapshots:
+            slot = self.snapshots[self.snapshots_taken % len(self.snapshots)]
+            slot.network.load_state_dict(network.state_dict())
+            self.snapshots_taken += 1
+
+    def progress(self) -> dict[str, Any]:
+        """The values beside its arrays that a checkpoint keeps."""
+        return {"snapshots_taken": self.snapshots_taken, "typical_length": self.typical_length}
+
+    def restore(self, progress: dict[str, Any]) -> None:
+        """Puts `progress` back."""
+        self.snapshots_taken = progress["snapshots_taken"]
+        self.typical_length = progress["typical_length"]
+
+    def measure_length(self) -> None:
+        """Sets how long games are, for late starts: the mean over 1,000 games of `late_policy`."""
+        policy = make_policy(self.config.late_policy, self.game)
+        n = self.game.num_players
+        games = rotated([0] * n, max(1, 1000 // n), seed=0, stream=0)
+        self.typical_length = float(play_games(self.game, [policy], games).decisions.mean())
+
+    def _before_play(self, rows: npt.NDArray[np.int64]) -> None:
+        """Late starts: a part of the typical length, drawn uniformly, is played by `late_policy`."""
+        if self.config.late_start == 0.0:
+            return
+        if not self.typical_length:
+            self.measure_length()
+        draws = np.empty((2, len(rows)))
+        uniform_rows(self.tables.rngs, rows, draws[0])
+        uniform_rows(self.tables.rngs, rows, draws[1])
+        late = rows[draws[0] < self.config.late_start]
+        decisions = (draws[1][draws[0] < self.config.late_start] * self.typical_length).astype(np.int64)
+        driver = batch.HEURISTIC if self.config.late_policy == "heuristic" else batch.RANDOM
+        self.tables.skip(late, decisions, driver)
