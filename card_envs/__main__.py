@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import signal
 import sys
 from collections.abc import Sequence
 
@@ -13,10 +12,11 @@ from card_envs import __version__
 from card_envs.arena.match import Games, play_games
 from card_envs.arena.records import read_records, record_of, replay, write_records
 from card_envs.cli import add_game_arguments, options_of, run, whole
-from card_envs.errors import CardEnvsError
+from card_envs.errors import CardEnvsError, RecordError
 from card_envs.games import make_game
 from card_envs.kernels.rng import seed_words
 from card_envs.policies import make_policy
+from card_envs.policies.base import policy_label
 
 
 def record(args: argparse.Namespace) -> None:
@@ -35,7 +35,7 @@ def record(args: argparse.Namespace) -> None:
                 game,
                 to_play.chance[i],
                 results.actions[i],
-                policies=[policies[p].name for p in seats[i]],
+                policies=[policy_label(policies[p]) for p in seats[i]],
                 seed=args.seed,
                 version=__version__,
             )
@@ -49,7 +49,10 @@ def replay_file(args: argparse.Namespace) -> None:
     """Checks every record of a file and shows one game."""
     shown, count, kinds = None, 0, set()
     for line, parsed in read_records(args.file):
-        table = replay(parsed, line)
+        try:
+            table = replay(parsed, line)
+        except RecordError as error:
+            raise RecordError(f"{args.file}: {error}") from None
         count += 1
         kinds.add(table.game.name)
         if line == args.line:
@@ -65,15 +68,15 @@ def replay_file(args: argparse.Namespace) -> None:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    if hasattr(signal, "SIGPIPE"):
-        signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # `... replay FILE | head` ends quietly
     parser = argparse.ArgumentParser(prog="python -m card_envs", description=__doc__)
     parser.add_argument("--version", action="version", version=__version__)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     command = commands.add_parser("record", help="play games and write them as records", description=record.__doc__)
     add_game_arguments(command)
-    command.add_argument("--games", type=whole(1), default=1, help="how many (default: %(default)s)")
-    command.add_argument("--policies", nargs="+", default=["random"], metavar="POLICY", help="random, heuristic, or a .zip")
+    command.add_argument("--games", type=whole(1, 10_000_000), default=1, help="how many (default: %(default)s)")
+    command.add_argument(
+        "--policies", nargs="+", default=["random"], metavar="POLICY", help="random, heuristic, or a model's .zip"
+    )
     command.add_argument("--seed", type=whole(0), default=0, help="default: %(default)s")
     command.add_argument("--out", required=True, metavar="FILE", help="the .jsonl file to write")
     command.set_defaults(function=record)

@@ -4,24 +4,35 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
+import signal
 import sys
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
-from card_envs.errors import CardEnvsError
-from card_envs.games import GAMES
+from card_envs.errors import CardEnvsError, unknown_name
+from card_envs.games import GAMES, game_class
+
+BAD_INPUT, INTERRUPTED, NO_READER, TERMINATED = 2, 130, 141, 143  #: exit codes
 
 
-def whole(low: int) -> Callable[[str], int]:
-    """An argparse type: a whole number from `low`."""
+class Stopped(Exception):
+    """A command that was asked to stop has done so in good order."""
+
+
+def whole(low: int, high: int | None = None) -> Callable[[str], int]:
+    """An argparse type: a whole number from `low` (to `high`)."""
+    allowed = f"a whole number from {low}" + (f" to {high}" if high is not None else "")
 
     def parse(text: str) -> int:
         try:
             value = int(text)
         except ValueError:
             value = low - 1
-        if value < low:
-            raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from {low}")
+        if value < low or (high is not None and value > high):
+            raise argparse.ArgumentTypeError(f"{text[:60]!r} is not {allowed}")
         return value
 
     return parse
@@ -41,11 +52,17 @@ def add_game_arguments(parser: argparse.ArgumentParser) -> None:
 
 def options_of(args: argparse.Namespace) -> dict[str, Any]:
     """The game's options that were given as `--option NAME=VALUE`."""
-    options = {}
+    game, options = game_class(args.game), {}
     for text in args.option:
         name, equals, value = text.partition("=")
         if not equals:
             raise CardEnvsError(f"--option {text!r} must be NAME=VALUE")
+        if name == "num_players":
+            raise CardEnvsError(f"--option {text!r}: the number of players is given as --num-players N")
+        if not game.option_table:
+            raise CardEnvsError(f"--option {text!r}: {game.name} has no options")
+        if name not in game.option_table:
+            raise CardEnvsError(f"--option {text!r}: {unknown_name('option', name, game.option_table)}")
         try:
             options[name] = json.loads(value)
         except ValueError:
@@ -54,13 +71,40 @@ def options_of(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def run(function: Callable[[argparse.Namespace], object], args: argparse.Namespace) -> int:
-    """Runs a command: exit code 0, or 2 and one line on stderr for bad input and files that can't be read or written."""
+    """Runs a command and returns its exit code.
+
+    Bad input, and files that can't be read or written, give one line on stderr and the code 2.
+    """
     try:
-        function(args)
+        with _terminable():
+            function(args)
+            sys.stdout.flush()
+    except BrokenPipeError:  # whoever read the output has gone, as in `... | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return NO_READER
     except (CardEnvsError, OSError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
+        print(f"error: {' '.join(str(error).split())}", file=sys.stderr)
+        return BAD_INPUT
+    except MemoryError:
+        print("error: not enough memory: ask for less at once", file=sys.stderr)
+        return BAD_INPUT
+    except Stopped as stopped:
+        print(stopped, file=sys.stderr)
+        return INTERRUPTED
     except KeyboardInterrupt:
         print("stopped", file=sys.stderr)
-        return 130
+        return INTERRUPTED
     return 0
+
+
+@contextmanager
+def _terminable() -> Iterator[None]:
+    """SIGTERM ends the command as an exception does, so that nothing unfinished stays behind."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    previous = signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(TERMINATED))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, previous)

@@ -9,15 +9,30 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
+from card_envs.errors import CardEnvsError
+
+_UNFINISHED = ".tmp"
+
 
 @contextmanager
 def whole_file(path: str | Path, mode: str = "w") -> Iterator[IO[Any]]:
-    """Opens a file that appears at `path` only when the block has ended without an error, replacing what was there."""
+    """Opens a file that appears at `path` only when the block has ended without an error, replacing what was there.
+
+    A link stays a link. A pipe or a device is written to as it is.
+    """
     path = Path(path)
+    text: dict[str, Any] = {} if "b" in mode else {"encoding": "utf-8", "newline": "\n"}
+    if path.is_dir():
+        raise CardEnvsError(f"{path} is a folder; expected is the name of a file")
+    if path.exists() and not path.is_file():
+        with open(path, mode, **text) as file:
+            yield file
+        return
+    path = path.resolve()
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:60]}.", suffix=_UNFINISHED)
     try:
-        with os.fdopen(handle, mode, encoding=None if "b" in mode else "utf-8", newline=None) as file:
+        with os.fdopen(handle, mode, **text) as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
@@ -26,6 +41,12 @@ def whole_file(path: str | Path, mode: str = "w") -> Iterator[IO[Any]]:
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
+
+
+def remove_unfinished(folder: Path) -> None:
+    """Removes what a process that was killed in the middle of `whole_file` has left in a folder."""
+    for path in folder.glob(f".*{_UNFINISHED}"):
+        path.unlink(missing_ok=True)
 
 
 def _umask() -> int:

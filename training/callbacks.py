@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import signal
+import sys
+import threading
 import time
 from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +18,10 @@ from tqdm import tqdm
 
 from card_envs.arena.match import play_games, rotated
 from card_envs.arena.statistics import Estimate, estimate
-from card_envs.files import whole_file
+from card_envs.cli import Stopped
 from card_envs.policies import make_policy
 from card_envs.policies.trained import NetworkPolicy
-from training.checkpoint import save_checkpoint
+from training.checkpoint import save_checkpoint, save_model
 from training.config import Config
 from training.pool import SelfPlayTables
 
@@ -24,20 +29,51 @@ from training.pool import SelfPlayTables
 class RunCallback(BaseCallback):
     """Runs the schedule of a training run, always between an update and the next rollout.
 
+    A checkpoint is written at the beginning, after every evaluation, at the end, and when the run is asked to stop.
+    Nothing here draws a random number that training would draw: a run learns the same whenever it is evaluated.
+
     Args:
         learner: the games.
         config: when to do what.
         folder: where files go.
         progress: where the run stands; changed in place, kept in checkpoints.
-        show_bar: whether to draw a progress bar.
+        show_bar: whether to draw a progress bar (on a terminal).
     """
 
     def __init__(
         self, learner: SelfPlayTables, config: Config, folder: Path, progress: dict[str, Any], show_bar: bool = True
     ) -> None:
         super().__init__()
-        self.learner, self.config, self.folder, self.progress, self.show_bar = learner, config, folder, progress, show_bar
+        self.learner = learner
+        self.config = config
+        self.folder = folder
+        self.progress = progress
+        self.show_bar = show_bar
+        self.asked_to_stop = False
         self.games: dict[str, list[float]] = defaultdict(list)
+
+    @contextmanager
+    def stoppable(self) -> Iterator[None]:
+        """SIGINT and SIGTERM stop the run after its present rollout, with a checkpoint; a second one at once."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        previous = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+
+        def restore() -> None:
+            for number, handler in previous.items():
+                signal.signal(number, handler)
+
+        def ask(number: int, frame: Any) -> None:
+            self.asked_to_stop = True
+            restore()
+
+        try:
+            for number in previous:
+                signal.signal(number, ask)
+            yield
+        finally:
+            restore()
 
     def _on_training_start(self) -> None:
         self.bar = tqdm(
@@ -49,23 +85,27 @@ class RunCallback(BaseCallback):
             dynamic_ncols=True,
         )
         self.started, self.first_step = time.perf_counter(), self.num_timesteps
+        if self.num_timesteps == 0:
+            self.checkpoint()
 
     def _on_rollout_start(self) -> None:
-        steps, config = self.num_timesteps, self.config
-        if steps >= self.progress["next_snapshot"]:
+        self._stop_if_asked()
+        if self.num_timesteps >= self.progress["next_snapshot"]:
             self.learner.take_snapshot(self.model.policy)
-            self.progress["next_snapshot"] += config.snapshot_freq
-        if steps >= self.progress["next_eval"]:
-            self.progress["next_eval"] += config.eval_freq
+            self.progress["next_snapshot"] += self.config.snapshot_freq
+        if self.num_timesteps >= self.progress["next_eval"]:
+            self.progress["next_eval"] += self.config.eval_freq
             self.evaluate()
             self.checkpoint()
+            self._stop_if_asked()
 
     def _on_step(self) -> bool:
         self.bar.update(self.training_env.num_envs)
-        for info in self.locals["infos"]:
-            if "rank" in info:
-                self.games["won"].append(float(info["rank"] == 1))
-                self.games[f"won_seat_{info['seat']}"].append(float(info["rank"] == 1))
+        for info, reward in zip(self.locals["infos"], self.locals["rewards"], strict=True):
+            if "seat" in info:
+                self.games["return"].append(float(reward))
+                self.games["won"].append(float(reward > 0))
+                self.games[f"won_seat_{info['seat']}"].append(float(reward > 0))
                 self.games["score"].append(float(info["score"]))
         return True
 
@@ -77,8 +117,15 @@ class RunCallback(BaseCallback):
 
     def _on_training_end(self) -> None:
         self.evaluate()
+        save_model(self.folder / "final_model.zip", self.model)
         self.checkpoint()
         self.bar.close()
+
+    def _stop_if_asked(self) -> None:
+        if self.asked_to_stop:
+            self.checkpoint()
+            self.bar.close()
+            raise Stopped(f"stopped at {self.num_timesteps:,} steps; --resume {self.folder} goes on")
 
     def evaluate(self) -> None:
         """Plays the network against each fixed opponent and keeps the best model."""
@@ -87,6 +134,7 @@ class RunCallback(BaseCallback):
         speed = (self.num_timesteps - self.first_step) / seconds if seconds else 0.0
         text = " · ".join(f"{name} {result}" for name, result in results.items())
         self.bar.write(f"{self.num_timesteps:>10,} steps · return against {text} · {speed:,.0f} steps/s")
+        sys.stdout.flush()
         for name, result in results.items():
             self.logger.record(f"eval/return_{name}", result.mean)
         self.logger.dump(self.num_timesteps)
@@ -94,8 +142,7 @@ class RunCallback(BaseCallback):
         if self.progress["best"] is None or chosen.mean > self.progress["best"]:
             self.progress["best"] = chosen.mean
             self.progress["best_steps"] = self.num_timesteps
-            with whole_file(self.folder / "best_model.zip", "wb") as file:
-                self.model.save(file)
+            save_model(self.folder / "best_model.zip", self.model)
 
     def play_against(self, opponent: str) -> Estimate:
         """The mean return of one network seat among `opponent`s, every deal from every seat."""

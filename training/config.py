@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+import math
+import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, get_type_hints
@@ -11,9 +13,11 @@ from typing import Any, get_type_hints
 import yaml
 
 from card_envs.errors import CardEnvsError, unknown_name
+from card_envs.policies import BUILT_IN
 
 CONFIGS = Path(__file__).resolve().parent.parent / "configs"
-POOL = ("self", "snapshots")  # besides policies by name
+POOL = ("self", "snapshots")  # opponents besides policies by name
+ACTIVATIONS = {"tanh": "Tanh", "relu": "ReLU"}
 
 
 @dataclass(frozen=True)
@@ -30,10 +34,11 @@ class Config:
         opponents: shares from which every other seat of every game is drawn: "self" (the network as it is), "snapshots"
             (earlier ones), and policies by name.
         snapshot_freq: learner decisions between snapshots.
-        max_snapshots: how many are kept; the newest replaces a random one.
+        max_snapshots: how many are kept; the newest replaces the oldest.
         late_start: share of the games that begin late, after part of their decisions were played by `late_policy`.
         eval_freq: learner decisions between evaluations.
-        eval_games: games an evaluation plays against each of `eval_opponents`; the first of these chooses the best model.
+        eval_games: games an evaluation plays against each of `eval_opponents`.
+        eval_opponents: policies by name; the return against the first one chooses the best model.
     """
 
     n_timesteps: int = 1_000_000
@@ -67,14 +72,29 @@ def load_config(path: str | Path) -> Config:
     """Reads a configuration.
 
     Raises:
-        CardEnvsError: the file can't be read or is no YAML mapping, a key is unknown (the message names the nearest), or a
-            value is not allowed.
+        CardEnvsError: the file can't be read or is no YAML mapping, a key is unknown (the message names the nearest),
+            or a value is not allowed.
     """
     try:
-        data = yaml.safe_load(Path(path).read_text("utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise CardEnvsError(f"{path}: {' '.join(str(error).split())}") from None
+        data = yaml.load(Path(path).read_text("utf-8"), _Loader)
+    except OSError as error:
+        raise CardEnvsError(f"{path} can't be read: {error.strerror or error}") from None
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        line = f"line {mark.line + 1}: " if mark else ""
+        raise CardEnvsError(f"{path}: {line}{error.problem or error}") from None
+    except (ValueError, yaml.YAMLError, RecursionError) as error:
+        raise CardEnvsError(f"{path}: no YAML: {error}") from None
     return parse_config(data, str(path))
+
+
+class _Loader(yaml.SafeLoader):
+    """Plain data only, as `yaml.safe_load`; but 1e6 and 3e-4 are numbers, as everybody writes them, not words."""
+
+
+_Loader.add_implicit_resolver(
+    "tag:yaml.org,2002:float", re.compile(r"[-+]?[0-9]+(\.[0-9]*)?[eE][-+]?[0-9]+$"), list("-+0123456789")
+)
 
 
 def parse_config(data: Any, where: str) -> Config:
@@ -94,88 +114,153 @@ def parse_config(data: Any, where: str) -> Config:
 
 def _typed(value: Any, hint: Any, where: str) -> Any:
     """`value` as the type that the key has; whole numbers may be written 1e6, as RL Zoo does."""
-    name = str(hint)
-    if hint is bool or hint is str:
-        if isinstance(value, hint):
+    kinds = _KINDS[hint]
+    if isinstance(value, bool):
+        if bool in kinds:
             return value
-    elif hint is int:
-        if isinstance(value, (int, float)) and not isinstance(value, bool) and value == int(value):
-            return int(value)
-    elif "dict" in name or "list" in name:
-        kind = dict if "dict" in name else list
-        if isinstance(value, kind):
-            return value
-    else:  # numbers, perhaps None, perhaps a schedule
-        if isinstance(value, (int, float)) and not isinstance(value, bool):
-            return float(value)
-        if "str" in name and isinstance(value, str) and value.startswith("lin_"):
+    elif isinstance(value, (int, float)):
+        if abs(value) < 1e300:  # neither infinite nor "not a number"
+            if float in kinds:
+                return float(value)
+            if int in kinds and value == int(value):
+                return int(value)
+    elif isinstance(value, str) and float in kinds:
+        if str in kinds and value.startswith("lin_"):
             schedule(value, where)
             return value
-        if value is None and "None" in name:
-            return None
-    wanted = {"int": "a whole number", "str": "a word", "bool": "true or false"}.get(
-        getattr(hint, "__name__", ""), name.replace("typing.", "")
+    elif isinstance(value, kinds):
+        return value
+    raise CardEnvsError(f"{where} is {value!r}; allowed is {' or '.join(_ALLOWED[kind] for kind in kinds)}")
+
+
+_KINDS: dict[Any, tuple[type, ...]] = {
+    int: (int,),
+    float: (float,),
+    bool: (bool,),
+    str: (str,),
+    float | str: (float, str),
+    float | None: (float, type(None)),
+    dict[str, Any]: (dict,),
+    dict[str, float]: (dict,),
+    list[str]: (list,),
+}
+_ALLOWED: dict[type, str] = {
+    int: "a whole number",
+    float: "a number",
+    bool: "true or false",
+    str: "a word",
+    type(None): "null",
+    dict: "a mapping",
+    list: "a list",
+}
+
+
+# What values are allowed: (keys, test, in words).
+_RANGES: tuple[tuple[tuple[str, ...], Callable[[Any], bool], str], ...] = (
+    (
+        ("n_timesteps", "n_envs", "n_steps", "n_epochs", "snapshot_freq", "eval_freq", "eval_games"),
+        lambda value: value >= 1,
+        "a whole number from 1",
+    ),
+    (("batch_size",), lambda value: value >= 2, "a whole number from 2"),
+    (("max_snapshots",), lambda value: value >= 0, "a whole number from 0"),
+    (("gamma", "gae_lambda", "late_start"), lambda value: 0 <= value <= 1, "a number from 0 to 1"),
+    (("ent_coef", "vf_coef"), lambda value: value >= 0, "a number from 0"),
+    (("max_grad_norm",), lambda value: value > 0, "a number above 0"),
+    (
+        ("learning_rate", "clip_range"),
+        lambda value: isinstance(value, str) or value > 0,
+        "a number above 0, or lin_NUMBER",
+    ),
+    (("target_kl",), lambda value: value is None or value > 0, "a number above 0, or null"),
+    (("policy",), lambda value: value == "MlpPolicy", "MlpPolicy"),
+    (("late_policy",), lambda value: value in BUILT_IN, " or ".join(BUILT_IN)),
+    (
+        ("eval_opponents",),
+        lambda value: bool(value) and all(isinstance(name, str) for name in value),
+        "a list of policies' names",
+    ),
+    (("opponents",), lambda value: _are_shares(value), "names with shares from 0, above 0 in all"),
+)
+
+
+def _are_shares(value: dict[Any, Any]) -> bool:
+    numbers = [share for share in value.values() if isinstance(share, (int, float)) and not isinstance(share, bool)]
+    return (
+        len(numbers) == len(value)
+        and all(isinstance(name, str) for name in value)
+        and all(0 <= share < math.inf for share in numbers)
+        and sum(numbers) > 0
     )
-    raise CardEnvsError(f"{where} is {value!r}; allowed is {wanted}")
 
 
 def _check(config: Config, where: str) -> None:
-    positive = ("n_timesteps", "n_envs", "n_steps", "batch_size", "n_epochs", "snapshot_freq", "eval_freq", "eval_games")
-    for key in positive:
-        if getattr(config, key) < 1:
-            raise CardEnvsError(f"{where}: {key} is {getattr(config, key)}; allowed is a whole number from 1")
-    for key in ("gamma", "gae_lambda", "late_start"):
-        if not 0.0 <= getattr(config, key) <= 1.0:
-            raise CardEnvsError(f"{where}: {key} is {getattr(config, key)}; allowed is a number from 0 to 1")
-    if config.max_snapshots < 0:
-        raise CardEnvsError(f"{where}: max_snapshots is {config.max_snapshots}; allowed is a whole number from 0")
-    shares = config.opponents.values()
-    if not shares or not all(isinstance(s, (int, float)) and s >= 0 for s in shares) or sum(shares) <= 0:
-        raise CardEnvsError(f"{where}: opponents are {config.opponents}; allowed are names with shares from 0, above 0 in all")
+    for keys, test, allowed in _RANGES:
+        for key in keys:
+            if not test(getattr(config, key)):
+                raise CardEnvsError(f"{where}: {key} is {getattr(config, key)!r}; allowed is {allowed}")
+    rollout = config.n_steps * config.n_envs
+    if rollout % config.batch_size:
+        raise CardEnvsError(
+            f"{where}: batch_size is {config.batch_size}; allowed is a divisor of n_steps * n_envs = {rollout}"
+        )
     if config.opponents.get("snapshots") and not config.max_snapshots:
         raise CardEnvsError(f"{where}: opponents have a share of snapshots, but max_snapshots is 0")
-    if not config.eval_opponents:
-        raise CardEnvsError(f"{where}: eval_opponents is empty; the first one chooses the best model")
-    if config.late_policy not in ("random", "heuristic"):
-        raise CardEnvsError(f"{where}: late_policy is {config.late_policy!r}; allowed are 'random', 'heuristic'")
-    activation(config, where)
+    if not isinstance(config.env_kwargs.get("skip_forced", True), bool):
+        raise CardEnvsError(
+            f"{where}: env_kwargs: skip_forced is {config.env_kwargs['skip_forced']!r}; allowed is true or false"
+        )
+    _check_network(config.policy_kwargs, f"{where}: policy_kwargs")
+
+
+def _check_network(kwargs: dict[str, Any], where: str) -> None:
+    for key in kwargs:
+        if key not in ("net_arch", "activation_fn", "ortho_init"):
+            raise CardEnvsError(f"{where}: {unknown_name('key', key, ('net_arch', 'activation_fn', 'ortho_init'))}")
+    layers = kwargs.get("net_arch", [])
+    parts = [layers] if not isinstance(layers, dict) else [layers.get(key, []) for key in ("pi", "vf")]
+    if (isinstance(layers, dict) and not layers.keys() <= {"pi", "vf"}) or not all(_are_sizes(part) for part in parts):
+        allowed = "a list of whole numbers from 1, or a mapping of pi and vf to such lists"
+        raise CardEnvsError(f"{where}: net_arch is {layers!r}; allowed is {allowed}")
+    name = kwargs.get("activation_fn", "tanh")
+    if not isinstance(name, str) or name not in ACTIVATIONS:
+        raise CardEnvsError(f"{where}: activation_fn is {name!r}; allowed is {' or '.join(ACTIVATIONS)}")
+    if not isinstance(kwargs.get("ortho_init", True), bool):
+        raise CardEnvsError(f"{where}: ortho_init is {kwargs['ortho_init']!r}; allowed is true or false")
+
+
+def _are_sizes(value: Any) -> bool:
+    return isinstance(value, list) and all(type(size) is int and size >= 1 for size in value)
 
 
 def schedule(value: float | str, where: str = "schedule") -> Any:
-    """A number as it is, "lin_X" as a function of the remaining progress."""
+    """A number as it is; "lin_X" as a function of the remaining progress, X at the beginning of a run and 0 at its end.
+
+    Raises:
+        CardEnvsError: X is no number above 0.
+    """
     if not isinstance(value, str):
         return value
     try:
         start = float(value.removeprefix("lin_"))
     except ValueError:
-        raise CardEnvsError(f"{where} is {value!r}; allowed is a number or lin_NUMBER") from None
-    return LinearSchedule(start)
+        start = math.nan
+    if not 0 < start < math.inf:
+        raise CardEnvsError(f"{where} is {value!r}; allowed is a number above 0, or lin_NUMBER")
+    from stable_baselines3.common.utils import (
+        LinearSchedule,
+    )  # its own class: a model can be loaded without this package
+
+    return LinearSchedule(start, 0.0, 1.0)
 
 
-class LinearSchedule:
-    """`start` at the beginning of a run, 0 at its end."""
-
-    def __init__(self, start: float) -> None:
-        self.start = start
-
-    def __call__(self, progress_remaining: float) -> float:
-        return self.start * progress_remaining
-
-
-def activation(config: Config, where: str = "config") -> dict[str, Any]:
+def activation(config: Config) -> dict[str, Any]:
     """`policy_kwargs` with the activation function's name replaced by the function."""
     import torch
 
-    functions = {"tanh": torch.nn.Tanh, "relu": torch.nn.ReLU}
     kwargs = dict(config.policy_kwargs)
-    for key in kwargs:
-        if key not in ("net_arch", "activation_fn", "ortho_init"):
-            allowed = ("net_arch", "activation_fn", "ortho_init")
-            raise CardEnvsError(f"{where}: policy_kwargs: {unknown_name('key', key, allowed)}")
     if "activation_fn" in kwargs:
-        if kwargs["activation_fn"] not in functions:
-            raise CardEnvsError(f"{where}: {unknown_name('activation_fn', kwargs['activation_fn'], functions)}")
-        kwargs["activation_fn"] = functions[kwargs["activation_fn"]]
+        kwargs["activation_fn"] = getattr(torch.nn, ACTIVATIONS[kwargs["activation_fn"]])
     return kwargs
 
 

@@ -13,16 +13,18 @@ from card_envs.envs.learner import LearnerTables
 from card_envs.games.game import Game
 from card_envs.kernels import batch
 from card_envs.kernels.rng import uniform_rows
-from card_envs.policies import make_policy
+from card_envs.policies import Policy, make_policy
 from card_envs.policies.trained import NetworkPolicy
 from training.config import Config
+
+_KEPT = ("snapshots_taken", "typical_length", "illegal_actions")
 
 
 class SelfPlayTables(LearnerTables):
     """Games in which every other seat is drawn from a pool; some begin late.
 
     Attributes:
-        snapshots: earlier versions of the network, oldest content first replaced at random.
+        snapshots: earlier versions of the network; a new one replaces the oldest.
     """
 
     def __init__(self, game: Game, config: Config) -> None:
@@ -35,26 +37,27 @@ class SelfPlayTables(LearnerTables):
 
     def use_network(self, network: Any) -> None:
         """Fills the pool; snapshots are the network as it is now until `take_snapshot` replaces them."""
-        own = NetworkPolicy(network, "self", deterministic=False)
         self.snapshots = [
             NetworkPolicy(copy.deepcopy(network), f"snapshot-{k}", deterministic=False)
             for k in range(self.config.max_snapshots if self.config.opponents.get("snapshots") else 0)
         ]
-        policies, shares = [], []
+        policies: list[Policy] = []
+        shares: list[float] = []
         for name, share in self.config.opponents.items():
+            if share == 0:
+                continue
             if name == "self":
-                policies.append(own)
-                shares.append(share)
+                chosen: list[Policy] = [NetworkPolicy(network, "self", deterministic=False)]
             elif name == "snapshots":
-                policies += self.snapshots
-                shares += [share / len(self.snapshots)] * len(self.snapshots)
+                chosen = list(self.snapshots)
             else:
-                policies.append(make_policy(name, self.game))
-                shares.append(share)
+                chosen = [make_policy(name, self.game)]
+            policies += chosen
+            shares += [share / len(chosen)] * len(chosen)
         self.set_policies(policies, shares)
 
     def take_snapshot(self, network: Any) -> None:
-        """The network's weights replace one of the snapshots: each in turn."""
+        """The network's weights replace the oldest snapshot."""
         if self.snapshots:
             slot = self.snapshots[self.snapshots_taken % len(self.snapshots)]
             slot.network.load_state_dict(network.state_dict())
@@ -62,12 +65,12 @@ class SelfPlayTables(LearnerTables):
 
     def progress(self) -> dict[str, Any]:
         """The values beside its arrays that a checkpoint keeps."""
-        return {"snapshots_taken": self.snapshots_taken, "typical_length": self.typical_length}
+        return {name: getattr(self, name) for name in _KEPT}
 
     def restore(self, progress: dict[str, Any]) -> None:
         """Puts `progress` back."""
-        self.snapshots_taken = progress["snapshots_taken"]
-        self.typical_length = progress["typical_length"]
+        for name in _KEPT:
+            setattr(self, name, progress[name])
 
     def measure_length(self) -> None:
         """Sets how long games are, for late starts: the mean over 1,000 games of `late_policy`."""

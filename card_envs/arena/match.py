@@ -61,12 +61,13 @@ class Results:
     @staticmethod
     def join(parts: Sequence[Results]) -> Results:
         return Results(
-            *(np.concatenate([getattr(part, name) for part in parts]) for name in _ARRAYS),
-            [game for part in parts for game in part.actions],
+            returns=np.concatenate([part.returns for part in parts]),
+            wins=np.concatenate([part.wins for part in parts]),
+            scores=np.concatenate([part.scores for part in parts]),
+            decisions=np.concatenate([part.decisions for part in parts]),
+            truncated=np.concatenate([part.truncated for part in parts]),
+            actions=[game for part in parts for game in part.actions],
         )
-
-
-_ARRAYS = ("returns", "wins", "scores", "decisions", "truncated")
 
 
 def rotated(lineup: Sequence[int], num_deals: int, seed: int, stream: int) -> Games:

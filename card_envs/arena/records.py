@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import reprlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -10,14 +11,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from card_envs.errors import CardEnvsError, RecordError
+from card_envs.errors import CardEnvsError, RecordError, unknown_name
 from card_envs.files import whole_file
-from card_envs.games import make_game
+from card_envs.games import GAMES, game_class
 from card_envs.games.game import Game
 from card_envs.games.table import Table
 
 FORMAT = "card-envs-record/1"
 _REQUIRED = ("format", "game", "options", "events", "truncated", "scores", "winners", "returns")
+
+_short = reprlib.Repr()  # values from foreign files, for messages: neither endless nor endlessly deep
+_short.maxlevel, _short.maxdict, _short.maxlist, _short.maxstring, _short.maxlong = 3, 8, 8, 60, 40
 
 
 def to_record(table: Table, **further: Any) -> dict[str, Any]:
@@ -28,10 +32,13 @@ def to_record(table: Table, **further: Any) -> dict[str, Any]:
         further: more keys to store (policies, seed); readers ignore those that they don't know.
 
     Raises:
-        RecordError: the game has not ended.
+        RecordError: the game has not ended, or a further key is one of the record's own.
     """
     if not table.over:
         raise RecordError("a game that has not ended can't be saved as a record")
+    for key in further:
+        if key in _REQUIRED:
+            raise RecordError(f"{key!r} is a key of the record itself; name the further one otherwise")
     return {
         "format": FORMAT,
         "game": table.game.name,
@@ -66,9 +73,10 @@ def record_of(game: Game, chance: npt.NDArray[np.uint64], actions: Iterable[int]
 def write_records(path: str | Path, records: Iterable[dict[str, Any]]) -> int:
     """Writes a `.jsonl` file, whole or not at all; returns how many records it holds."""
     count = 0
-    with whole_file(path) as file:
+    with whole_file(path, "wb") as file:
         for record in records:
-            file.write(json.dumps(record, ensure_ascii=False, allow_nan=False) + "\n")
+            line = json.dumps(record, ensure_ascii=False, allow_nan=False) + "\n"
+            file.write(line.encode("utf-8", "backslashreplace"))  # half a surrogate pair becomes JSON's own escape
             count += 1
     return count
 
@@ -81,28 +89,41 @@ def read_records(path: str | Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """
     number = 0
     try:
-        with open(path, encoding="utf-8") as file:
+        with open(path, "rb") as file:
             for number, line in enumerate(file, start=1):
-                yield number, _parse(line, number)
-    except (OSError, UnicodeDecodeError) as error:
-        raise RecordError(f"{path}: line {number + 1}: can't be read: {error}") from None
+                try:
+                    record = _parse(line)
+                    _check_keys(record)
+                except RecordError as error:
+                    raise RecordError(f"{path}: line {number}: {error}") from None
+                yield number, record
+    except OSError as error:
+        raise RecordError(f"{path} can't be read: {error.strerror or error}") from None
     if number == 0:
-        raise RecordError(f"{path}: the file is empty, expected is one record a line")
+        raise RecordError(f"{path}: line 1: the file is empty, expected is one record a line")
 
 
-def _parse(line: str, number: int) -> dict[str, Any]:
+def _parse(line: bytes) -> Any:
     try:
-        record = json.loads(line)
+        return json.loads(line.decode("utf-8"), parse_constant=_refuse_constant)
     except (ValueError, RecursionError) as error:
-        raise RecordError(f"line {number}: not one whole JSON object: {error}") from None
+        raise RecordError(f"expected is one whole JSON object: {error}") from None
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is no JSON")
+
+
+def _check_keys(record: Any) -> None:
     if not isinstance(record, dict):
-        raise RecordError(f"line {number}: a record is a JSON object, not {type(record).__name__}")
+        raise RecordError(f"expected is a JSON object, not {_short.repr(record)}")
     if record.get("format") != FORMAT:
-        raise RecordError(f"line {number}: format is {record.get('format')!r}, expected is {FORMAT!r}")
-    missing = [key for key in _REQUIRED if key not in record]
-    if missing:
-        raise RecordError(f"line {number}: the record has no {missing[0]!r}")
-    return record
+        raise RecordError(f"format is {_short.repr(record.get('format'))}, expected is {FORMAT!r}")
+    for key in _REQUIRED:
+        if key not in record:
+            raise RecordError(f"the record has no {key!r}; expected are {', '.join(_REQUIRED)}")
+    if not isinstance(record["events"], list):
+        raise RecordError(f"events are {_short.repr(record['events'])}, expected is a list")
 
 
 def replay(record: dict[str, Any], line: int = 1) -> Table:
@@ -116,69 +137,76 @@ def replay(record: dict[str, Any], line: int = 1) -> Table:
         The game at its end.
 
     Raises:
-        RecordError: the first thing that does not follow the rules, with its line (from 1), its event (from 0), and what
-            was expected.
+        RecordError: the first thing that does not follow the rules, with its line (from 1), its event (from 0), and
+            what was expected.
     """
-    for key in _REQUIRED:
-        if key not in record:
-            raise RecordError(f"line {line}: the record has no {key!r}")
-    options, events = record["options"], record["events"]
-    if not isinstance(options, dict) or "num_players" not in options:
-        raise RecordError(f"line {line}: options must be an object that holds num_players, not {options!r}")
-    if not isinstance(events, list):
-        raise RecordError(f"line {line}: events must be a list, not {type(events).__name__}")
     try:
-        table = Table(make_game(str(record["game"]), **options), explicit_chance=True)
-        if record["game"] != table.game.name:
-            raise CardEnvsError(f"unknown game {record['game']!r}; did you mean {table.game.name!r}?")
-    except (CardEnvsError, TypeError) as error:
-        raise RecordError(f"line {line}: {error}") from None
+        _check_keys(record)
+        table = Table(_game_of(record), explicit_chance=True)
+    except (CardEnvsError, RecursionError) as error:  # a value may be nested without end
+        raise RecordError(f"line {line}: {_clipped(error)}") from None
+    events = record["events"]
     for number, event in enumerate(events):
         try:
             _apply(table, event)
-        except CardEnvsError as error:
-            raise RecordError(f"line {line}, event {number}: {error}") from None
+        except (CardEnvsError, RecursionError) as error:
+            raise RecordError(f"line {line}, event {number}: {_clipped(error)}") from None
     if not table.over:
-        due = f"chance event {table.chance!r}" if table.chance else f"player_{table.player} to {table.phase}"
+        due = f"the chance event {table.chance!r}" if table.chance else f"player_{table.player} to {table.phase}"
         raise RecordError(f"line {line}, event {len(events)}: the record stops here, expected is {due}")
-    _check_ending(record, table, line)
+    for key, expected in _ending(table).items():
+        if not _same(record[key], expected):
+            found = _short.repr(record[key])
+            raise RecordError(f"line {line}, after event {len(events) - 1}: {key}: {found}, expected is {expected!r}")
     return table
+
+
+def _clipped(error: Exception) -> str:
+    text = str(error)
+    return text if len(text) <= 1200 else f"{text[:800]} ... {text[-400:]}"
+
+
+def _game_of(record: dict[str, Any]) -> Game:
+    name, options = record["game"], record["options"]
+    if not isinstance(name, str) or name not in GAMES:
+        raise CardEnvsError(unknown_name("game", name[:60] if isinstance(name, str) else _short.repr(name), GAMES))
+    if not isinstance(options, dict) or options.get("num_players") is None:
+        raise CardEnvsError(f"options are {_short.repr(options)}, expected is an object that holds num_players")
+    cls = game_class(name)
+    for option in options:
+        if option != "num_players" and option not in cls.option_table:
+            raise CardEnvsError(f"{name}: {unknown_name('option', option[:60], ['num_players', *cls.option_table])}")
+    return cls(**options)
 
 
 def _apply(table: Table, event: Any) -> None:
     if not isinstance(event, list) or not event or not isinstance(event[0], str):
-        raise CardEnvsError(f"an event is a list that begins with 'chance' or a player, not {str(event)[:60]!r}")
+        raise CardEnvsError(f"expected is a list that begins with 'chance' or a player, not {_short.repr(event)}")
     if event[0] == "chance":
-        if len(event) != 3:
-            raise CardEnvsError(f"a chance event is ['chance', KIND, VALUE], not {str(event)[:60]}")
+        if len(event) != 3 or not isinstance(event[1], str):
+            raise CardEnvsError(f"expected is ['chance', KIND, VALUE], not {_short.repr(event)}")
         table.apply_chance(event[1], event[2])
         return
     if len(event) != 2 or not isinstance(event[1], str):
-        raise CardEnvsError(f"a decision is [PLAYER, ACTION NAME], not {str(event)[:60]}")
+        raise CardEnvsError(f"expected is [PLAYER, ACTION NAME], not {_short.repr(event)}")
     if table.over:
-        raise CardEnvsError(f"{event} comes after the end of the game")
+        raise CardEnvsError(f"expected is the end of the record: the game has ended before {_short.repr(event)}")
     if table.chance:
-        raise CardEnvsError(f"expected is the chance event {table.chance!r}, not {event}")
+        raise CardEnvsError(f"expected is the chance event {table.chance!r}, not {_short.repr(event)}")
     if event[0] != f"player_{table.player}":
-        raise CardEnvsError(f"expected is player_{table.player} to {table.phase}, not {event[0]!r}")
+        raise CardEnvsError(f"expected is player_{table.player} to {table.phase}, not {_short.repr(event[0])}")
     table.play(event[1])
 
 
-def _check_ending(record: dict[str, Any], table: Table, line: int) -> None:
-    for key, expected in _ending(table).items():
-        given = record[key]
-        if not _same(given, expected, exact=key != "returns"):
-            raise RecordError(f"line {line}: {key} is {given!r}, expected is {expected!r}")
-
-
-def _same(given: Any, expected: Any, exact: bool) -> bool:
-    """Equal in type and value, numbers within 1e-9 unless `exact`."""
+def _same(given: Any, expected: Any) -> bool:
+    """Equal in type and value; numbers with a fraction (returns, in -1 … 1) within 1e-9."""
     if isinstance(expected, dict):
         return (
             isinstance(given, dict)
             and given.keys() == expected.keys()
-            and all(_same(given[key], expected[key], exact) for key in expected)
+            and all(_same(given[key], expected[key]) for key in expected)
         )
-    if isinstance(expected, float) and not exact:
-        return isinstance(given, (int, float)) and not isinstance(given, bool) and abs(given - expected) <= 1e-9
+    if isinstance(expected, float):
+        number = isinstance(given, (int, float)) and not isinstance(given, bool)
+        return number and -2 < given < 2 and abs(given - expected) <= 1e-9
     return type(given) is type(expected) and bool(given == expected)

@@ -10,6 +10,18 @@ from card_envs.arena.tournament import Tournament, ordered_pairs
 from card_envs.errors import CardEnvsError
 from card_envs.files import whole_file
 
+_COLUMNS = (
+    "policy",
+    "among",
+    "deals",
+    "games",
+    "mean_return",
+    "return_ci95",
+    "win_share",
+    "win_share_ci95",
+    "decisions",
+)
+
 
 def text_table(tournament: Tournament) -> str:
     """The result as a table for a terminal, best policy first."""
@@ -18,8 +30,8 @@ def text_table(tournament: Tournament) -> str:
     width = max(8, *(len(name) for name in names))
     deals = len(next(iter(tournament.pairings.values())).returns)
     lines = [
-        f"{game.title} · {game!r} · {tournament.num_games:,} games: {deals:,} deals, each from {game.num_players} seats, "
-        "for every ordered pair",
+        f"{game.title} · {game!r} · {tournament.num_games:,} games: "
+        f"{deals:,} deals, each from {game.num_players} seats, for every ordered pair",
         "",
         f"{'alone among others':<{width}}  {'mean return':>16}  {'win share':>14}  (fair: {1 / game.num_players:.1%})",
     ]
@@ -45,11 +57,8 @@ def text_table(tournament: Tournament) -> str:
 def write_csv(tournament: Tournament, path: Path) -> None:
     """One row for each ordered pair: A alone among B's."""
     with whole_file(path) as file:
-        writer = csv.writer(file)
-        writer.writerow(
-            ["policy", "among", "deals", "games", "mean_return", "return_ci95", "win_share", "win_share_ci95", "decisions"]
-            + [f"return_seat_{seat}" for seat in range(tournament.game.num_players)]
-        )
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow([*_COLUMNS, *(f"return_seat_{seat}" for seat in range(tournament.game.num_players))])
         for a, b in ordered_pairs(len(tournament.names)):
             pairing, payoff = tournament.pairings[a, b], tournament.payoff(a, b)
             win = estimate(pairing.wins)

@@ -1,8 +1,8 @@
 """Who is better, by how much, and how surely: every policy among every other, on equal deals.
 
-For each ordered pair of policies (A, B), A sits alone among B's. Every deal is played once from each seat, and all pairs
-meet the same deals with the same chance, so that luck of seat and deal cancels. Games of one deal depend on each other; so
-every figure is a mean over deals, and its 95% interval comes from the spread between them.
+For each ordered pair of policies (A, B), A sits alone among B's. Every deal is played once from each seat, and all
+pairs meet the same deals with the same chance, so that luck of seat and deal cancels. Games of one deal depend on each
+other; so every figure is a mean over deals, and its 95% interval comes from the spread between them.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from card_envs.arena.records import record_of
 from card_envs.arena.statistics import Estimate, estimate
 from card_envs.errors import CardEnvsError
 from card_envs.games.game import Game
-from card_envs.policies.base import Policy
+from card_envs.policies.base import Policy, policy_label
 
 
 @dataclass
@@ -80,11 +80,13 @@ class Tournament:
 
 def unique_names(names: Sequence[str]) -> list[str]:
     """Names made distinct by a number where two policies share one."""
-    seen: dict[str, int] = {}
-    out = []
+    out: list[str] = []
     for name in names:
-        seen[name] = seen.get(name, 0) + 1
-        out.append(name if seen[name] == 1 else f"{name} ({seen[name]})")
+        distinct, number = name, 1
+        while distinct in out:
+            number += 1
+            distinct = f"{name} ({number})"
+        out.append(distinct)
     return out
 
 
@@ -110,7 +112,7 @@ def play_tournament(
         raise CardEnvsError(f"a tournament needs two policies or more, not {len(policies)}")
     n = game.num_players
     deals = max(2, -(-games // n))
-    tournament = Tournament(game, unique_names([policy.name for policy in policies]), {}, 0)
+    tournament = Tournament(game, unique_names([policy_label(policy) for policy in policies]), {}, 0)
     for stream, (a, b) in enumerate(ordered_pairs(len(policies))):
         to_play = rotated([0] + [1] * (n - 1), deals, seed, stream)
         pair = [policies[a], policies[b]]

@@ -12,19 +12,20 @@ The mask is int8, 1 = legal for the seat that is to act; all zeros for every oth
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import gymnasium
 import numpy as np
 import numpy.typing as npt
-from pettingzoo.utils.env import AECEnv
+from pettingzoo.utils.env import AECEnv, AECIterable
 
 from card_envs.errors import CardEnvsError, IllegalActionError
 from card_envs.games.game import Game
 from card_envs.games.table import illegal_message
 from card_envs.kernels import batch
 from card_envs.kernels.rng import seed_words
-from card_envs.kernels.state import RUNNING, TERMINATED
+from card_envs.kernels.state import TERMINATED
 
 ILLEGAL_ACTION = ("terminate", "raise")
 RENDER_MODES = ("human", "ansi")
@@ -46,7 +47,7 @@ def checked_seed(seed: Any) -> int | None:
     return int(seed)
 
 
-def seat_spaces(game: Game) -> tuple[gymnasium.spaces.Box, gymnasium.spaces.Discrete]:
+def seat_spaces(game: Game) -> tuple[gymnasium.spaces.Box[np.float32], gymnasium.spaces.Discrete]:
     """A seat's observation and action spaces, without the mask."""
     return (
         gymnasium.spaces.Box(0.0, 1.0, (game.layout.size,), np.float32),
@@ -59,7 +60,7 @@ class CardGameEnv(AECEnv[str, dict[str, npt.NDArray[Any]], int]):
 
     Args:
         game: what is played.
-        render_mode: None, "ansi" (`render` returns the table as text) or "human" (`render` prints it).
+        render_mode: None, "ansi" (`render` returns the table as text) or "human" (`reset` and `step` print it).
         illegal_action: "terminate" (the offender is paid -1, the others 0, and the game ends) or "raise" (an
             `IllegalActionError`, and the game stays as it was).
 
@@ -95,6 +96,9 @@ class CardGameEnv(AECEnv[str, dict[str, npt.NDArray[Any]], int]):
         self._mask = np.zeros(game.num_actions, np.int8)
         self._value = np.zeros(game.max_chance_values, np.int16)
         self._started = False
+        self._player = -1  # the seat that is asked, -1 for nobody
+        self._offender = -1  # the seat that ended the game by an illegal action
+        self._shown_scores = b""  # the scores that stand in `infos`
         self.agents: list[str] = []
         self.rewards: dict[str, float] = {}
         self.terminations: dict[str, bool] = {}
@@ -130,12 +134,18 @@ class CardGameEnv(AECEnv[str, dict[str, npt.NDArray[Any]], int]):
             options: `{"chance": [[KIND, VALUE], ...]}` hands in the first chance events, as they stand in a record
                 (`["first-player", 2]`, `["deck", [...]]`); later ones are drawn. Other keys are ignored, since
                 PettingZoo's checkers pass some.
+
+        Raises:
+            CardEnvsError: the seed or a chance event is not possible; the game before stays as it was.
         """
         seed = checked_seed(seed)
+        handed_in = (options or {}).get("chance", ())
+        if not isinstance(handed_in, (list, tuple)):
+            raise CardEnvsError(f"options['chance'] is a list of [KIND, VALUE], not {handed_in!r}")
         rng = self._states["rng"].copy() if seed is None else seed_words(seed, 1)
         states = self.game.initial.copy()
         states["rng"] = rng
-        for event in (options or {}).get("chance", ()):
+        for event in handed_in:
             if not isinstance(event, (list, tuple)) or len(event) != 2:
                 raise CardEnvsError(f"a chance event is [KIND, VALUE], not {event!r}")
             due = self.game.chance_kinds[states[0].chance]
@@ -155,6 +165,8 @@ class CardGameEnv(AECEnv[str, dict[str, npt.NDArray[Any]], int]):
         self._offender = -1
         self._fill_infos()
         self._select(int(states[0].player))
+        if self.render_mode == "human":
+            self.render()
 
     def step(self, action: int | None) -> None:
         """The selected seat does `action`; after the end only `step(None)`, once for every seat."""
@@ -178,6 +190,13 @@ class CardGameEnv(AECEnv[str, dict[str, npt.NDArray[Any]], int]):
             self._select(player)
             if self._scores.tobytes() != self._shown_scores:
                 self._fill_infos()
+            if self.render_mode == "human":
+                self.render()
+
+    def agent_iter(self, max_iter: int = 2**63) -> AECIterable[str, dict[str, npt.NDArray[Any]], int]:
+        """The seat to act, again and again until all have left; `step` in between."""
+        self._require_start()
+        return super().agent_iter(max_iter)
 
     def observe(self, agent: str) -> dict[str, npt.NDArray[Any]]:
         """What this seat may know, at any time after `reset`: fresh arrays, nothing changes."""
@@ -224,20 +243,30 @@ class CardGameEnv(AECEnv[str, dict[str, npt.NDArray[Any]], int]):
 
     def save(self) -> dict[str, Any]:
         """A snapshot of the running game, its generator included, for `restore`."""
-        return {key: _copy(value) for key, value in self.__dict__.items() if key in _MUTABLE}
+        mutable = {key: _copy(value) for key, value in self.__dict__.items() if key in _MUTABLE}
+        return {"game": self.game, **mutable}
 
     def restore(self, snapshot: dict[str, Any]) -> None:
-        """Puts a snapshot of `save` back; the game goes on from there identically."""
-        if set(snapshot) - _MUTABLE or "_states" not in snapshot or snapshot["_states"].dtype != self._states.dtype:
+        """Puts a snapshot of `save` back, of this environment or of another of the same game and options.
+
+        The game goes on from there identically. `num_illegal_actions` goes on counting.
+        """
+        if not isinstance(snapshot, dict) or snapshot.get("game") != self.game or "_states" not in snapshot:
             raise CardEnvsError(f"this is no snapshot of {self.game!r}")
-        self.__dict__.update({key: _copy(value) for key, value in snapshot.items()})
+        self.__dict__.update({key: _copy(value) for key, value in snapshot.items() if key in _MUTABLE})
 
     def __getstate__(self) -> dict[str, Any]:
-        return {key: value for key, value in self.__dict__.items() if key not in ("_kernels", "_scores")}
+        return {key: value for key, value in self.__dict__.items() if key != "_kernels"}  # compiled, made anew
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self._kernels = batch.for_game(self.game)
+
+    def __getattr__(self, name: str) -> Any:
+        """Called for what is not there: `agent_selection` before the first `reset`."""
+        if name == "agent_selection":
+            raise AttributeError("agent_selection: there is none before reset(); call reset() first")
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     # --- inside ---
 
@@ -263,11 +292,14 @@ class CardGameEnv(AECEnv[str, dict[str, npt.NDArray[Any]], int]):
         self.agent_selection = self.possible_agents[seat]
 
     def _whole_number(self, action: Any) -> int:
-        """An action as a Python int: NumPy's integers and arrays that hold one are welcome, anything else is not."""
-        if isinstance(action, np.integer) or (
-            isinstance(action, np.ndarray) and action.size == 1 and np.issubdtype(action.dtype, np.integer)
-        ):
-            return int(action.item())
+        """An action as a Python int: whatever is a whole number, or an array that holds one; nothing is rounded."""
+        if isinstance(action, np.ndarray) and action.size == 1:
+            action = action.reshape(())[()]
+        if not isinstance(action, (bool, np.bool_)):
+            try:
+                return operator.index(action)
+            except TypeError:
+                pass
         raise IllegalActionError(
             f"{self.game.name}: an action is a whole number from 0 to {self.game.num_actions - 1}, "
             f"not {action!r} of type {type(action).__name__}"
@@ -287,7 +319,7 @@ class CardGameEnv(AECEnv[str, dict[str, npt.NDArray[Any]], int]):
         out = np.zeros((1, self.game.num_players))
         self._kernels.returns(self._states, np.zeros(1, np.int64), out)
         self.rewards = dict(zip(self.agents, out[0].tolist(), strict=True))
-        self._end(truncated=self._states[0].end != TERMINATED)
+        self._end(truncated=bool(self._states[0].end != TERMINATED))
 
     def _end(self, truncated: bool) -> None:
         self._accumulate_rewards()
@@ -296,6 +328,8 @@ class CardGameEnv(AECEnv[str, dict[str, npt.NDArray[Any]], int]):
         self._fill_infos()
         self.agent_selection = self._next_clockwise(self.agent_selection)
         self._player = -1
+        if self.render_mode == "human":
+            self.render()
 
     def _leave(self, agent: str, action: Any) -> None:
         if action is not None:
@@ -344,7 +378,6 @@ _MUTABLE = {
     "truncations",
     "infos",
     "_cumulative_rewards",
-    "num_illegal_actions",
 }
 
 

@@ -1,8 +1,8 @@
 """One learner at many tables: the view that single-agent training needs, shared by all its adapters.
 
-The learner sits in one seat of each game, the others are policies. It is asked only for its own decisions; between two of
-them the others play. Its reward is everything that its seat was paid since its last decision, a loss at the end included,
-so the rewards of a game sum to the seat's return.
+The learner sits in one seat of each game, the others are policies. It is asked only for its own decisions; between two
+of them the others play. Its reward is everything that its seat was paid since its last decision, a loss at the end
+included, so the rewards of a game sum to the seat's return.
 """
 
 from __future__ import annotations
@@ -23,6 +23,10 @@ from card_envs.policies import Policy, make_policy
 from card_envs.policies.tables import ASKED, Tables
 
 Opponents = str | Policy | Sequence[str | Policy] | Mapping[str, float]
+
+
+def _is_share(value: Any) -> bool:
+    return isinstance(value, (int, float, np.integer)) and not isinstance(value, bool) and bool(0 <= value < np.inf)
 
 
 @dataclass(frozen=True)
@@ -63,7 +67,7 @@ class LearnerTables:
     Attributes:
         observation: float32, (B, O), the learner's view at its present decision.
         action_mask: int8, (B, A), its mask; all ones where the game has ended and is not dealt afresh.
-        running: bool, (B,), where the learner is asked.
+        running: bool, (B,), where the learner is asked; empty before the first `reset`.
         illegal_actions: how many illegal actions were tried.
     """
 
@@ -75,13 +79,18 @@ class LearnerTables:
         seat: int | None = None,
         skip_forced: bool = True,
     ) -> None:
+        if isinstance(num_envs, bool) or not isinstance(num_envs, (int, np.integer)) or num_envs < 1:
+            raise CardEnvsError(f"num_envs is {num_envs!r}; allowed is a whole number from 1")
         self.game = game
-        self.num_envs = num_envs
+        self.num_envs = int(num_envs)
         self.seat = self._checked_seat(seat)
         self.tables = Tables(game, num_envs, skip_forced=skip_forced)
         self.seats = np.zeros(num_envs, np.int64)
         self.illegal_actions = 0
         self._all = np.arange(num_envs)
+        self.observation = np.zeros((num_envs, game.layout.size), np.float32)
+        self.action_mask = np.ones((num_envs, game.num_actions), np.int8)
+        self.running = np.zeros(0, bool)
         self.set_opponents(opponents)
         self.seed(None)
 
@@ -89,7 +98,8 @@ class LearnerTables:
         if seat is None:
             return -1
         if isinstance(seat, bool) or not isinstance(seat, (int, np.integer)) or not 0 <= seat < self.game.num_players:
-            raise CardEnvsError(f"seat is {seat!r}; allowed is None or a whole number from 0 to {self.game.num_players - 1}")
+            allowed = f"None or a whole number from 0 to {self.game.num_players - 1}"
+            raise CardEnvsError(f"seat is {seat!r}; allowed is {allowed}")
         return int(seat)
 
     def set_opponents(self, opponents: Opponents) -> None:
@@ -97,12 +107,13 @@ class LearnerTables:
         others = self.game.num_players - 1
         if isinstance(opponents, Mapping):
             shares = list(opponents.values())
-            if not shares or any(share < 0 for share in shares) or sum(shares) <= 0:
+            if not shares or not all(_is_share(share) for share in shares) or sum(shares) <= 0:
                 raise CardEnvsError(f"opponents' shares are {shares}; allowed are numbers from 0 with a sum above 0")
             policies = [make_policy(name, self.game) for name in opponents]
         elif isinstance(opponents, Sequence) and not isinstance(opponents, str):
             if len(opponents) != others:
-                raise CardEnvsError(f"opponents names {len(opponents)} policies; {self.game!r} needs {others}, or one for all")
+                needed = f"{others}, or one for all"
+                raise CardEnvsError(f"opponents names {len(opponents)} policies; {self.game!r} needs {needed}")
             policies = [make_policy(name, self.game) for name in opponents]
             shares = []
         else:
@@ -129,9 +140,9 @@ class LearnerTables:
         """Deals fresh games at `rows` (all by default) and plays on to the learner's first decision in each."""
         if rows is None:
             rows = self._all
-            self.observation = np.zeros((self.num_envs, self.game.layout.size), np.float32)
-            self.action_mask = np.ones((self.num_envs, self.game.num_actions), np.int8)
-            self.running = np.ones(self.num_envs, bool)
+            self.observation = np.zeros_like(self.observation)
+            self.action_mask = np.ones_like(self.action_mask)
+            self.running = np.zeros(self.num_envs, bool)
         waiting = self._deal(rows)
         while len(waiting):  # games that ended before the learner was asked
             waiting = self._deal(waiting)
@@ -157,6 +168,8 @@ class LearnerTables:
 
         Actions for games that had ended before are ignored.
         """
+        if not len(self.running):
+            raise CardEnvsError(f"{self.game.name}: a step comes before reset()")
         actions = np.asarray(actions)
         if actions.shape != (self.num_envs,) or not np.issubdtype(actions.dtype, np.integer):
             raise CardEnvsError(
@@ -182,13 +195,12 @@ class LearnerTables:
 
     def _deal(self, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         """Seats and starts games at `rows`; returns those that ended before the learner was asked."""
-        self.tables.start(rows)
-        seat_players(
-            rows, self.game.num_players, self.seat, ASKED, self._shares, self.tables.drivers, self.seats, self.tables.rngs
-        )
+        tables, n = self.tables, self.game.num_players
+        tables.start(rows)
+        seat_players(rows, n, self.seat, ASKED, self._shares, tables.drivers, self.seats, tables.rngs)
         if self._fixed is not None:
             for k, driver in enumerate(self._fixed, start=1):
-                self.tables.drivers[rows, (self.seats[rows] + k) % self.game.num_players] = driver
+                tables.drivers[rows, (self.seats[rows] + k) % n] = driver
         self._before_play(rows)
         return rows[~self.tables.advance(rows)]
 

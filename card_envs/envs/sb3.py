@@ -49,12 +49,14 @@ class CardVecEnv(VecEnv):
     ) -> None:
         self.game = game
         self.learner = learner or LearnerTables(game, num_envs, opponents, seat, skip_forced)
+        if self.learner.num_envs != num_envs:
+            raise CardEnvsError(f"num_envs is {num_envs}, but the learner given has {self.learner.num_envs} games")
         self.render_mode = None
         super().__init__(num_envs, *seat_spaces(game))
         self.seed(seed)
         self._actions: npt.NDArray[np.int64] | None = None
 
-    def seed(self, seed: int | None = None) -> Sequence[None | int]:
+    def seed(self, seed: int | None = None) -> Sequence[int | None]:
         """Seeds all games, each with a stream of its own; takes effect at the next `reset`."""
         self.learner.seed(checked_seed(seed))
         self._seeds = [seed] * self.num_envs
@@ -71,8 +73,8 @@ class CardVecEnv(VecEnv):
     def step_wait(self) -> VecEnvStepReturn:
         if self._actions is None:
             raise CardEnvsError("step_wait() comes before step_async()")
-        rewards, ended = self.learner.step(self._actions)
-        self._actions = None
+        actions, self._actions = self._actions, None
+        rewards, ended = self.learner.step(actions)
         dones = np.zeros(self.num_envs, bool)
         dones[ended.rows] = True
         infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
@@ -103,7 +105,7 @@ class CardVecEnv(VecEnv):
         return [getattr(self, attr_name)] * len(list(self._get_indices(indices)))
 
     def set_attr(self, attr_name: str, value: Any, indices: VecEnvIndices = None) -> None:
-        raise AttributeError(f"the games of a CardVecEnv share all they have; {attr_name!r} can't be set for some of them")
+        raise AttributeError(f"the games of a CardVecEnv share all they have: {attr_name!r} can't be set for some")
 
     def env_is_wrapped(self, wrapper_class: type, indices: VecEnvIndices = None) -> list[bool]:
         """False for all: use SB3's VecMonitor to log episodes."""

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from card_envs.envs.aec import ILLEGAL_ACTION, RENDER_MODES, checked_choice, seat_spaces
 from card_envs.envs.learner import LearnerTables, Opponents
-from card_envs.errors import IllegalActionError
+from card_envs.errors import CardEnvsError, IllegalActionError
 from card_envs.games import make_game
 from card_envs.games.table import illegal_message
 
@@ -28,7 +28,8 @@ class SingleAgentEnv(gymnasium.Env[npt.NDArray[np.float32], np.int64]):
         seat: the learner's seat; None draws it anew for each game.
         skip_forced: decisions with one legal option are taken without asking.
         illegal_action: "terminate" (reward -1 and the end of the game) or "raise" (the game stays as it was).
-        render_mode: None, "ansi" or "human".
+        render_mode: None, "ansi" (`render` returns the table as the learner sees it) or "human" (`reset` and `step`
+            print it).
         options: the game's own options.
     """
 
@@ -51,7 +52,7 @@ class SingleAgentEnv(gymnasium.Env[npt.NDArray[np.float32], np.int64]):
         self.observation_space, self.action_space = seat_spaces(self.game)
         self.observation_layout = self.game.layout
         self._learner = LearnerTables(self.game, 1, opponents, seat, skip_forced)
-        self._over = True
+        self._started, self._over = False, True
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -61,7 +62,9 @@ class SingleAgentEnv(gymnasium.Env[npt.NDArray[np.float32], np.int64]):
         if seed is not None:
             self._learner.seed(seed)
         self._learner.reset()
-        self._over = False
+        self._started, self._over = True, False
+        if self.render_mode == "human":
+            self.render()
         return self._learner.observation[0].copy(), self._info()
 
     def step(self, action: Any) -> tuple[npt.NDArray[np.float32], float, bool, bool, dict[str, Any]]:
@@ -79,6 +82,8 @@ class SingleAgentEnv(gymnasium.Env[npt.NDArray[np.float32], np.int64]):
             raise IllegalActionError(illegal_message(self.game, self._learner.tables.states[0], action, mask))
         rewards, ended = self._learner.step_without_deal(np.array([action]))
         self._over = len(ended.rows) > 0
+        if self.render_mode == "human":
+            self.render()
         if not self._over:
             return self._learner.observation[0].copy(), 0.0, False, False, self._info()
         truncated = bool(ended.truncated[0])
@@ -89,11 +94,13 @@ class SingleAgentEnv(gymnasium.Env[npt.NDArray[np.float32], np.int64]):
         """The mask of the present decision, a fresh int8 (A,), 1 = legal; all ones after the end."""
         return self._learner.action_mask[0].copy()
 
-    def render(self) -> str | None:  # type: ignore[override]
+    def render(self) -> str | None:
         """The table as the learner sees it."""
         if self.render_mode is None:
             gymnasium.logger.warn("render() needs a render_mode: pass render_mode='ansi' to make()")
             return None
+        if not self._started:
+            raise CardEnvsError(f"{self.game.name}: call reset() first")
         text = self.game.render_text(self._learner.tables.states[0], int(self._learner.seats[0]))
         if self.render_mode == "ansi":
             return text

@@ -1,4 +1,7 @@
-"""One learner at many tables as a Gymnasium `VectorEnv`: `gymnasium.make_vec("card_envs/IcarusClub-v0", num_envs=1024)`."""
+"""One learner at many tables as a Gymnasium `VectorEnv`.
+
+`gymnasium.make_vec("card_envs/IcarusClub-v0", num_envs=1024)` makes one.
+"""
 
 from __future__ import annotations
 
@@ -17,19 +20,25 @@ from card_envs.games import make_game
 _MODES = tuple(mode.value for mode in (AutoresetMode.SAME_STEP, AutoresetMode.NEXT_STEP))
 
 
+#: observations, rewards, terminations, truncations, infos
+VectorStep = tuple[
+    npt.NDArray[np.float32], npt.NDArray[np.float64], npt.NDArray[np.bool_], npt.NDArray[np.bool_], dict[str, Any]
+]
+
+
 class CardVectorEnv(gymnasium.vector.VectorEnv):
     """`num_envs` games with one learner each, over compiled kernels, in one process.
 
-    Observations: float32, (B, O) in [0, 1]. Masks: `infos["action_mask"]`, int8, (B, A), 1 = legal, and `action_masks()`.
-    An illegal action ends its game with reward -1.
+    Observations: float32, (B, O) in [0, 1]. Masks: `infos["action_mask"]`, int8, (B, A), 1 = legal, and
+    `action_masks()`. An illegal action ends its game with reward -1.
 
     Args:
         game: its id, "icarus_club_v0".
         num_envs: how many games at once, B.
         num_players, opponents, seat, skip_forced, options: as for `SingleAgentEnv`.
         autoreset_mode: `SAME_STEP` (default: a game that ends is dealt afresh in that step; its last view lies in
-            `infos["final_obs"]`, its `score`, `rank` and `seat` in `infos["final_info"]`) or `NEXT_STEP` (the step after
-            the end ignores the action and returns the new game's first observation).
+            `infos["final_obs"]`, its `score`, `rank` and `seat` in `infos["final_info"]`) or `NEXT_STEP` (the step
+            after the end ignores the action and returns the new game's first observation).
     """
 
     def __init__(
@@ -45,16 +54,16 @@ class CardVectorEnv(gymnasium.vector.VectorEnv):
         **options: Any,
     ) -> None:
         self.game = make_game(game, num_players, **options)
-        self.num_envs = num_envs
+        self._learner = LearnerTables(self.game, num_envs, opponents, seat, skip_forced)
+        self.num_envs = self._learner.num_envs
         self.render_mode = checked_choice("render_mode", render_mode, (None,))
         mode = autoreset_mode.value if isinstance(autoreset_mode, AutoresetMode) else autoreset_mode
         self.autoreset_mode = AutoresetMode(checked_choice("autoreset_mode", mode, _MODES))
         self.metadata = {"render_modes": [], "autoreset_mode": self.autoreset_mode}
         self.single_observation_space, self.single_action_space = seat_spaces(self.game)
-        self.observation_space = batch_space(self.single_observation_space, num_envs)
-        self.action_space = batch_space(self.single_action_space, num_envs)
+        self.observation_space = batch_space(self.single_observation_space, self.num_envs)
+        self.action_space = batch_space(self.single_action_space, self.num_envs)
         self.observation_layout = self.game.layout
-        self._learner = LearnerTables(self.game, num_envs, opponents, seat, skip_forced)
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -66,20 +75,18 @@ class CardVectorEnv(gymnasium.vector.VectorEnv):
         self._learner.reset()
         return self._learner.observation.copy(), self._infos()
 
-    def step(
-        self, actions: npt.NDArray[np.int64]
-    ) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float64], npt.NDArray[np.bool_], npt.NDArray[np.bool_], dict[str, Any]]:
+    def step(self, actions: npt.NDArray[np.int64]) -> VectorStep:
         """The learner acts in every game."""
         learner = self._learner
-        fresh = np.flatnonzero(~learner.running)
+        finished = np.flatnonzero(~learner.running)
         rewards, ended = learner.step_without_deal(actions)
         infos: dict[str, Any] = {}
         if self.autoreset_mode == AutoresetMode.SAME_STEP:
             if len(ended.rows):
                 learner.reset(ended.rows)
                 infos |= self._final(ended)
-        elif len(fresh):
-            learner.reset(fresh)
+        elif len(finished):
+            learner.reset(finished)
         terminations, truncations = np.zeros(self.num_envs, bool), np.zeros(self.num_envs, bool)
         terminations[ended.rows], truncations[ended.rows] = ~ended.truncated, ended.truncated
         observation = learner.observation.copy()

@@ -1,8 +1,8 @@
 """What a game is: the one contract that every game fills in, and that everything else is built on.
 
-A game is a fixed-size **state record** and a handful of compiled functions over it (`Rules`). Whatever plays, trains, searches,
-replays or measures calls those and nothing else. Around them, `Game` carries the names that people read and the options
-that were chosen.
+A game is a fixed-size **state record** and a handful of compiled functions over it (`Rules`). Whatever plays, trains,
+searches, replays or measures calls those and nothing else. Around them, `Game` carries the names that people read and
+the options that were chosen.
 
 A game runs like this::
 
@@ -11,14 +11,14 @@ A game runs like this::
     count = legal_actions(s, mask)              # the seat s.player is asked, in the phase s.phase
     apply_action(s, action)                     # ... and so on, until s.end is not RUNNING
 
-**State.** A NumPy record whose first fields are those of `kernels.state.header`, the same in every game. The state is the whole
-game: options that change the rules, and data such as a deck, are fields of it too.
+**State.** A NumPy record whose first fields are those of `kernels.state.header`, the same in every game. The state is
+the whole game: options that change the rules, and data such as a deck, are fields of it too.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
@@ -35,14 +35,15 @@ class Rules(NamedTuple):
     Attributes:
         draw_chance: `(s, value) -> int`. Draws the value of the due chance event with the generator in `s` into `value`
             (int16, at least `Game.max_chance_values` long) and returns its length. Nothing else in `s` changes.
-        apply_chance: `(s, value)`. Carries out the due chance event with this value, and all that happens by itself up to
-            the next decision, chance event or end.
+        apply_chance: `(s, value)`. Carries out the due chance event with this value, and all that happens by itself up
+            to the next decision, chance event or end.
         legal_actions: `(s, mask) -> int`. Fills `mask` (int8, (A,)) with 1 for what `s.player` may do, else 0; returns
             how many there are (at least 1 while the game runs and no chance is due).
-        apply_action: `(s, action)`. Carries out a legal action of `s.player`, and all that happens by itself after it up to
-            the next decision, chance event or end. The caller vouches for legality.
-        observe: `(s, seat, at, out)`. Writes what `seat` may know into `out` (float32, (O,), all of it), with the segment
-            starts of the layout in `at` (`at.hand`, ...). Valid for every seat at every decision and after the end.
+        apply_action: `(s, action)`. Carries out a legal action of `s.player`, and all that happens by itself after it
+            up to the next decision, chance event or end. The caller vouches for legality.
+        observe: `(s, seat, at, out)`. Writes what `seat` may know into `out` (float32, (O,), all of it), with the
+            segment starts of the layout in `at` (`at.hand`, ...). Valid for every seat at every decision and after the
+            end.
         resample: `(s, seat, rng)`. Replaces everything that `seat` can't know, future chance included, by a draw from
             `rng` among what is possible; `observe` and `legal_actions` of that seat stay the same to the bit.
         heuristic: `(s, mask, rng) -> int`. The hand-written player's choice among the 1s of `mask` for the seat
@@ -59,11 +60,21 @@ class Rules(NamedTuple):
 
 
 class Segment(NamedTuple):
-    """One named part of an observation; all its values lie in [0, 1]."""
+    """One named part of an observation; all its values lie in [0, 1].
+
+    Attributes:
+        name: for `at.NAME` in kernels and `layout["NAME"]`.
+        shape: how users may reshape it.
+        meaning: in words, with its scale.
+        first_action: where the rows describe what actions would do, the action of row 0; the others follow. Row i is all
+            zeros unless that action is legal, and then begins with 1.
+        start: where it begins in the flat observation; filled in by `Layout`.
+    """
 
     name: str
     shape: tuple[int, ...]
     meaning: str
+    first_action: int | None = None
     start: int = -1
 
     @property
@@ -115,7 +126,13 @@ class Layout:
 
 @dataclass(frozen=True)
 class Option:
-    """An option of a game: its default, a check that returns the accepted value or raises, and what is allowed in words."""
+    """An option of a game.
+
+    Attributes:
+        default: its value where nothing is said.
+        check: returns the accepted value or raises ValueError.
+        allowed: what is allowed, in words.
+    """
 
     default: Any
     check: Callable[[Any], Any]
@@ -149,7 +166,8 @@ def one_of(*allowed: str) -> Callable[[Any], str]:
 class Game:
     """A game at one player count with its options chosen; immutable, and cheap to share.
 
-    A game's class sets the class attributes and fills in `_build`, `chance_to_json`, `chance_from_json` and `render_text`.
+    A game's class sets the class attributes and fills in `_build`, `chance_to_json`, `chance_from_json` and
+    `render_text`.
 
     Args:
         num_players: seats at the table; None takes `default_players`.
@@ -182,9 +200,8 @@ class Game:
         try:
             self.num_players = whole_number(self.min_players, self.max_players)(num_players)
         except ValueError:
-            raise CardEnvsError(
-                f"{self.name}: num_players is {num_players!r}; allowed is a whole number from {self.min_players} to {self.max_players}"
-            ) from None
+            allowed = f"a whole number from {self.min_players} to {self.max_players}"
+            raise CardEnvsError(f"{self.name}: num_players is {num_players!r}; allowed is {allowed}") from None
         self.options: dict[str, Any] = {}
         for name in options:
             if name not in self.option_table:
@@ -199,6 +216,11 @@ class Game:
                 raise CardEnvsError(f"{self.name}: {name} is {value!r}; allowed is {option.allowed}") from None
         self._build()
         self.action_ids: dict[str, int] = {name: i for i, name in enumerate(self.action_names)}
+
+    @classmethod
+    def variants(cls) -> Iterator[dict[str, Any]]:
+        """The choices of options under which the conformance suite plays this game; a game with options adds to it."""
+        yield {}
 
     def _build(self) -> None:
         """Sets the attributes below `# filled in by _build` from `num_players` and `options`."""
@@ -251,6 +273,12 @@ class Game:
 
     def _key(self) -> tuple[Any, ...]:
         return (self.name, self.num_players, repr(self.options))
+
+    def __copy__(self) -> Game:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Game:
+        return self  # immutable
 
     def __reduce__(self) -> Any:
         return (_rebuild, (type(self), self.num_players, self.options))

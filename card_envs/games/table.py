@@ -5,6 +5,7 @@ Records, replay and tests use this; loops over many games use `kernels.batch` di
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy as np
@@ -98,8 +99,9 @@ class Table:
         if kind != self.chance:
             raise CardEnvsError(f"chance event {kind!r} is not due, expected is {self.chance!r}")
         values = self.game.chance_from_json(self.state, value)
+        event = ["chance", kind, self.game.chance_to_json(int(self.state.chance), values)]
         self.kernels.apply_chance(self.states, 0, values)
-        self.events.append(["chance", kind, value])
+        self.events.append(event)
 
     def play(self, action: str | int) -> None:
         """The seat to act does `action` (a name or an id), then chance is drawn unless it is explicit.
@@ -128,10 +130,19 @@ class Table:
         if self.chance:
             raise IllegalActionError(f"{action!r} comes before the chance event {self.chance!r}")
         mask = self.action_mask()
-        action_id = self.game.action_ids.get(action, -1) if isinstance(action, str) else int(action)
+        action_id = self._id(action)
         if not 0 <= action_id < len(mask) or not mask[action_id]:
             raise IllegalActionError(illegal_message(self.game, self.state, action, mask))
         return action_id
+
+    def _id(self, action: Any) -> int:
+        """The id of an action given by name or id, -1 for anything else; nothing is rounded to an id."""
+        if isinstance(action, str):
+            return self.game.action_ids.get(action, -1)
+        try:
+            return -1 if isinstance(action, (bool, np.bool_)) else operator.index(action)
+        except TypeError:
+            return -1
 
     def draw_chance(self) -> None:
         """Draws every chance event that is due; does nothing where chance is explicit."""
@@ -149,4 +160,5 @@ def illegal_message(game: Game, state: Any, action: object, mask: npt.NDArray[np
     if isinstance(action, (int, np.integer)) and not isinstance(action, bool) and 0 <= action < game.num_actions:
         name = game.action_names[int(action)]
     legal = ", ".join(game.action_names[i] for i in np.flatnonzero(mask))
-    return f"{game.name}: player_{state.player} can't do {name!r} in phase {game.phases[state.phase]!r}; legal actions: {legal}"
+    phase = game.phases[state.phase]
+    return f"{game.name}: player_{state.player} can't do {name!r} in phase {phase!r}; legal actions: {legal}"

@@ -1,7 +1,7 @@
 """Loops over many states of any game, compiled once per game from its rules.
 
-`for_game(game)` returns the kernels of a game. In all of them a *table* is one game in an array of states, `B` the number of
-tables, `A` of actions, `O` the observation's length; `rows` are int64 positions of the tables to work on.
+`for_game(game)` returns the kernels of a game. In all of them a *table* is one game in an array of states, `B` the
+number of tables, `A` of actions, `O` the observation's length; `rows` are int64 positions of the tables to work on.
 """
 
 from __future__ import annotations
@@ -10,8 +10,10 @@ import functools
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
 from card_envs.kernels.jit import jit
-from card_envs.kernels.rng import random_legal
+from card_envs.kernels.rng import random_legal, split
 from card_envs.kernels.state import RUNNING, returns
 
 if TYPE_CHECKING:
@@ -38,16 +40,20 @@ class Kernels(NamedTuple):
         apply_chance: `(states, row, value)`. Carries out one due chance event with a value handed in.
         ask: `(states, rows, at, obs, masks)`. Observation into `obs[i]` and mask into `masks[i]` of the seat to act at
             `rows[i]`.
-        act: `(states, rows, actions, mask, value, counts, log) -> int`. One action at each row; stops at the first illegal one and
-            returns its position in `rows`, else -1. Rows before it have moved, it and those after it have not.
+        act: `(states, rows, actions, mask, value, counts, log) -> int`. One action at each row; stops at the first
+            illegal one and returns its position in `rows`, else -1. Rows before it have moved, it and those after it
+            have not. At a table that has ended every action is illegal.
         advance: `(states, rows, drivers, skip_forced, rngs, mask, value, counts, log, who)`. Plays each row on until it
             has ended (`who[i]` = `ENDED`), somebody outside must decide (`who[i]` = that driver's number), or the log
             needs more room (`LOG_FULL`). `drivers` (int8, (B, max players)) says who answers for each seat; `rngs`
             (uint64, (B, 2)) are the policies' generators; `counts` (int64, (B,)) counts decisions; `log` (int16, (B,
             L)) keeps the actions, unless L is 0.
         decide: `(states, rows, driver, rngs, mask, actions)`. A built-in driver's choice for the seat to act.
-        skip: `(states, rows, decisions, driver, rngs, mask, value)`. Plays the first `decisions[i]` decisions of `rows[i]`
-            with every seat answered by `driver` (`RANDOM` or `HEURISTIC`), but never to the end.
+        skip: `(states, rows, decisions, driver, rngs, mask, value)`. Plays the first `decisions[i]` decisions of
+            `rows[i]` with every seat answered by `driver` (`RANDOM` or `HEURISTIC`), but never to the end.
+        value_actions: `(states, rows, playouts, rngs, mask, value, out)`. Into `out[i, a]` (float64, (len(rows), A)) the
+            mean return of the seat to act at `rows[i]` over random playouts to the end after each legal action `a`, else
+            0. All actions meet the same random numbers, so that their differences are sharp.
         play: `(states, initial, rngs, steps, at, obs, mask, value)`. `steps` random decisions at each table with mask
             and observation at every decision, games starting over by themselves; what the throughput benchmark
             measures.
@@ -68,6 +74,7 @@ class Kernels(NamedTuple):
     advance: Callable[..., Any]
     decide: Callable[..., Any]
     skip: Callable[..., Any]
+    value_actions: Callable[..., Any]
     play: Callable[..., Any]
     returns: Callable[..., Any]
     resample: Callable[..., Any]
@@ -168,6 +175,8 @@ def _build(name: str, rules: Any) -> Kernels:
     def act(states, rows, actions, mask, value, counts, log):
         for i in range(rows.shape[0]):
             s = states[rows[i]]
+            if s.end != RUNNING or s.chance != 0:
+                return i
             legal_actions(s, mask)
             if actions[i] < 0 or actions[i] >= mask.shape[0] or mask[actions[i]] == 0:
                 return i
@@ -221,6 +230,34 @@ def _build(name: str, rules: Any) -> Kernels:
                     break
 
     @compiled
+    def play_out(s, rng, mask, value):
+        while s.end == RUNNING:
+            move(s, random_legal(rng, mask, legal_actions(s, mask)), value)
+
+    @compiled
+    def value_actions(states, rows, playouts, rngs, mask, value, out):
+        copy, legal = states[:1].copy(), np.empty_like(mask)
+        paid = np.zeros(states[0].winner.shape[0])
+        seeds, rng = np.zeros((2, 2), np.uint64), np.zeros(2, np.uint64)
+        out[:] = 0.0
+        for i in range(rows.shape[0]):
+            legal_actions(states[rows[i]], legal)
+            seat = states[rows[i]].player
+            for _ in range(playouts):
+                split(rngs[rows[i]], seeds[0])
+                split(rngs[rows[i]], seeds[1])
+                for action in range(legal.shape[0]):
+                    if legal[action]:
+                        copy[0] = states[rows[i]]
+                        s = copy[0]
+                        s.rng[:] = seeds[0]
+                        rng[:] = seeds[1]
+                        move(s, action, value)
+                        play_out(s, rng, mask, value)
+                        returns(s, paid)
+                        out[i, action] += paid[seat] / playouts
+
+    @compiled
     def play(states, initial, rngs, steps, at, obs, mask, value):
         for row in range(states.shape[0]):
             s = states[row]
@@ -254,6 +291,7 @@ def _build(name: str, rules: Any) -> Kernels:
         advance=advance,
         decide=decide,
         skip=skip,
+        value_actions=value_actions,
         play=play,
         returns=returns_of,
         resample=resample,

@@ -16,6 +16,7 @@ import inspect
 import logging
 import os
 import pickle
+import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -26,14 +27,19 @@ import numpy as np
 
 _log = logging.getLogger(__name__)
 _PACKAGE = Path(__file__).resolve().parent.parent
+_config: Any = numba.config
+_CHECKSUM = hashlib.sha256().digest_size
+_uncached: list[str] = []  # kernels that this process can't keep on disk
 
 
 @functools.cache
 def _stamp(*folders: Path) -> str:
     """A hash of everything that a kernel can depend on: `kernels/`, `games/*.py` and the folders of its own sources."""
-    digest = hashlib.sha256(f"{numba.__version__} {np.__version__}".encode())
+    # a compiled function calls into the interpreter's own structures, which differ between its versions
+    versions = (numba.__version__, np.__version__, sys.implementation.cache_tag, _config.BOUNDSCHECK)
+    digest = hashlib.sha256(repr(versions).encode())
     for folder in dict.fromkeys((_PACKAGE / "kernels", _PACKAGE / "games", *folders)):
-        for path in sorted(folder.glob("*.py")):
+        for path in sorted(p for p in folder.iterdir() if p.suffix in (".py", ".json")):
             digest.update(f"{folder.name}/{path.name}".encode())
             digest.update(path.read_bytes())
     return digest.hexdigest()
@@ -44,7 +50,10 @@ def _folder(function: Callable[..., Any]) -> Path:
 
 
 class _OverloadFiles:
-    """One file per compiled overload. No index, so processes that compile at the same time can't mix up their files."""
+    """One file per compiled overload: a checksum, then its pickle.
+
+    There is no index, so processes that compile at the same time can't mix up their files.
+    """
 
     def __init__(self, folder: str, name: str, stamp: str) -> None:
         self._folder, self._name, self._stamp = Path(folder), name, stamp
@@ -55,7 +64,10 @@ class _OverloadFiles:
 
     def load(self, key: Any) -> Any:
         try:
-            return pickle.loads(self._path(key).read_bytes())
+            content = self._path(key).read_bytes()
+            if hashlib.sha256(content[_CHECKSUM:]).digest() != content[:_CHECKSUM]:
+                raise ValueError("its checksum is wrong")
+            return pickle.loads(content[_CHECKSUM:])
         except FileNotFoundError:
             return None
         except Exception as error:  # a damaged file is as good as none: compile again and overwrite it
@@ -65,12 +77,12 @@ class _OverloadFiles:
     def save(self, key: Any, data: Any) -> None:
         from numba.core.serialize import dumps
 
-        path = self._path(key)
+        path, content = self._path(key), dumps(data)
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name)
         try:
             with os.fdopen(handle, "wb") as file:
-                file.write(dumps(data))
+                file.write(hashlib.sha256(content).digest() + content)
             os.replace(temporary, path)
         except BaseException:
             Path(temporary).unlink(missing_ok=True)
@@ -82,6 +94,12 @@ class _OverloadFiles:
     def flush(self) -> None:
         for path in self._folder.glob(f"{self._name}-*.nbc"):
             path.unlink(missing_ok=True)
+
+
+def _report_uncached(name: str, error: Exception) -> None:
+    """One warning per process; the other kernels will have the same reason."""
+    _log.log(logging.DEBUG if _uncached else logging.WARNING, "compiled kernel %s can't be kept: %s", name, error)
+    _uncached.append(name)
 
 
 def _attach_cache(dispatcher: Any, function: Callable[..., Any], name: str, stamp: str) -> None:
@@ -97,15 +115,24 @@ def _attach_cache(dispatcher: Any, function: Callable[..., Any], name: str, stam
             def _index_key(self, sig: Any, codegen: Any) -> Any:
                 return (str(sig), codegen.magic_tuple())
 
+            # A full disk, a folder that can't be written or a Numba that changed must not stop a game.
+
+            def load_overload(self, sig: Any, target_context: Any) -> Any:
+                try:
+                    return super().load_overload(sig, target_context)
+                except Exception as error:
+                    _report_uncached(name, error)
+                    return None
+
             def save_overload(self, sig: Any, data: Any) -> None:
                 try:
                     super().save_overload(sig, data)
-                except OSError as error:  # a full disk or a folder that can't be written must not stop a game
-                    _log.warning("compiled kernel %s can't be saved: %s", name, error)
+                except Exception as error:
+                    _report_uncached(name, error)
 
         dispatcher._cache = KernelCache()
     except Exception as error:  # Numba's internals moved, or it found no folder to write to
-        _log.warning("kernel %s is compiled without a cache: %s", name, error)
+        _report_uncached(name, error)
 
 
 def jit(function: Callable[..., Any], *, game: str = "", rules: Any = None) -> Any:
@@ -116,9 +143,11 @@ def jit(function: Callable[..., Any], *, game: str = "", rules: Any = None) -> A
         game: what to add to the function's name where a factory makes it once per game.
         rules: then also one of that game's compiled functions; the sources beside it count for the cache's validity.
     """
-    if numba.config.DISABLE_JIT:
+    if _config.DISABLE_JIT:
         return np.errstate(over="ignore")(function)  # the generator's arithmetic wraps around on purpose
     dispatcher = numba.njit(nogil=True, error_model="numpy")(function)
+    if not Path(inspect.getfile(function)).is_file():
+        return dispatcher  # typed in somewhere: no file tells whether it has changed
     module = function.__module__.rpartition("card_envs.")[2]
     name = ".".join(part for part in (module, function.__name__, game) if part)
     folders = [_folder(function)] + ([_folder(rules.py_func)] if rules is not None else [])

@@ -30,15 +30,28 @@ RUNNING, TERMINATED, TRUNCATED = range(3)
 def record_dtype(fields: Sequence[tuple[Any, ...]]) -> np.dtype[Any]:
     """A record type whose fields are attributes both in compiled code and in plain Python.
 
+    Fields are aligned, and the gaps before some of them are fields too (`gap_31`, ...): NumPy copies no byte that
+    belongs to no field, so records that are equal would differ in such bytes.
+
     Raises:
         ValueError: a field has the name of one of NumPy's own attributes ("round", "take", ...), which would hide it.
     """
+    placed: list[tuple[Any, ...]] = []
+    end, widest = 0, 1
     for field in fields:
         if hasattr(np.record, field[0]):
             raise ValueError(
                 f"a record's field can't be called {field[0]!r}: NumPy's scalars have an attribute of that name"
             )
-    return np.dtype((np.record, np.dtype(list(fields), align=True)))
+        kind = np.dtype([field], align=True)
+        if end % kind.alignment:
+            placed.append((f"gap_{end}", np.uint8, (-end % kind.alignment,)))
+        placed.append(field)
+        end += -end % kind.alignment + kind.itemsize
+        widest = max(widest, kind.alignment)
+    if end % widest:
+        placed.append((f"gap_{end}", np.uint8, (-end % widest,)))
+    return np.dtype((np.record, np.dtype(placed, align=True)))
 
 
 def header(max_players: int) -> list[tuple[Any, ...]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from card_envs.errors import CardEnvsError, unknown_name
@@ -14,7 +15,7 @@ __all__ = ["BUILT_IN", "BuiltInPolicy", "Decisions", "Policy", "Tables", "make_p
 BUILT_IN = ("random", "heuristic")
 
 
-def make_policy(name: str | Policy, game: Game) -> Policy:
+def make_policy(name: str | os.PathLike[str] | Policy, game: Game) -> Policy:
     """A policy by name for one game.
 
     Args:
@@ -26,7 +27,11 @@ def make_policy(name: str | Policy, game: Game) -> Policy:
     Raises:
         CardEnvsError: no such policy, or a model of another game, player count or observation size.
     """
+    if isinstance(name, os.PathLike):
+        name = os.fspath(name)
     if not isinstance(name, str):
+        if isinstance(name, type) or not callable(getattr(name, "act", None)):
+            raise CardEnvsError(f"a policy is a name or an object with the method 'act', not {name!r}")
         return name
     if name in BUILT_IN:
         return BuiltInPolicy(name, game)

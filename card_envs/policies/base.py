@@ -35,10 +35,10 @@ class Decisions:
 
 
 class Policy(Protocol):
-    """Anything that plays: `act` is all that is needed.
+    """Anything that plays.
 
     Attributes:
-        name: how tables and messages call it.
+        name: how tables and messages call it; without one, its class's name stands in.
     """
 
     name: str
@@ -46,6 +46,11 @@ class Policy(Protocol):
     def act(self, decisions: Decisions) -> npt.NDArray[np.int64]:
         """One legal action for each decision, int64, (k,)."""
         ...
+
+
+def policy_label(policy: Policy) -> str:
+    """What tables and messages call a policy."""
+    return str(getattr(policy, "name", type(policy).__name__))
 
 
 class BuiltInPolicy:

@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from card_envs.errors import IllegalActionError
+from card_envs.errors import CardEnvsError, IllegalActionError
 from card_envs.games.game import Game
 from card_envs.games.table import illegal_message
 from card_envs.kernels import batch
 from card_envs.kernels.rng import uniform_rows
-from card_envs.policies.base import Decisions, Policy
+from card_envs.policies.base import BuiltInPolicy, Decisions, Policy, policy_label
 
 ASKED = batch.OUTSIDE  #: the driver number of a seat that the caller of `advance` answers for
 
@@ -37,7 +37,8 @@ class Tables:
         drivers: int8, (B, max players), who answers for each seat; `ASKED` for the caller.
         rngs: uint64, (B, 2), generators for the policies' choices, apart from those of the games' chance.
         counts: int64, (B,), decisions taken by policies since the table was started.
-        log: int16, (B, L), the actions at each table, `counts` of them; L grows as needed, and is 0 without `log_actions`.
+        log: int16, (B, L), the actions at each table, `counts` of them; L grows as needed, and is 0 without
+            `log_actions`.
     """
 
     def __init__(
@@ -66,11 +67,17 @@ class Tables:
         self.policies: dict[int, Policy] = {}
         self.driver_of: list[int] = []
         for policy in policies:
-            driver = getattr(policy, "driver", None)
-            if driver is None:
+            if isinstance(policy, BuiltInPolicy):
+                driver = policy.driver
+            else:
                 driver = ASKED + 1 + len(self.policies)
                 self.policies[driver] = policy
             self.driver_of.append(driver)
+        highest = np.iinfo(self.drivers.dtype).max
+        if max(self.driver_of, default=0) > highest:
+            raise CardEnvsError(
+                f"{len(self.policies)} policies that are not built in; at most {highest - ASKED} can sit"
+            )
 
     def start(self, rows: npt.NDArray[np.int64]) -> None:
         """Deals fresh games at `rows`, from the generators in their states."""
@@ -105,7 +112,7 @@ class Tables:
             for driver, policy in self.policies.items():
                 mine = pending[part == driver]
                 if len(mine):
-                    self.act(mine, policy.act(self.decisions(mine)), policy.name)
+                    self.act(mine, policy.act(self.decisions(mine)), policy_label(policy))
             if (part == batch.LOG_FULL).any():
                 self.log = np.concatenate([self.log, np.zeros_like(self.log)], axis=1)
             waiting = waiting[(part > ASKED) | (part == batch.LOG_FULL)]
@@ -126,7 +133,10 @@ class Tables:
         Raises:
             IllegalActionError: naming who tried what; the tables before that one have moved, that one has not.
         """
-        actions = np.asarray(actions)
+        try:
+            actions = np.asarray(actions)
+        except ValueError:  # a list of lists of different lengths
+            actions = np.empty(0, object)
         if actions.shape != rows.shape or not np.issubdtype(actions.dtype, np.integer):
             raise IllegalActionError(
                 f"policy {name!r} answered {len(rows)} decisions with {actions.dtype} of shape {actions.shape}; "
@@ -142,6 +152,10 @@ class Tables:
     def skip(self, rows: npt.NDArray[np.int64], decisions: npt.NDArray[np.int64], driver: int) -> None:
         """Plays the first `decisions[i]` decisions at `rows[i]` by a built-in driver, never to the end."""
         self.kernels.skip(self.states, rows, decisions, driver, self.rngs, self._mask, self._value)
+
+    def value_actions(self, rows: npt.NDArray[np.int64], playouts: int, out: npt.NDArray[np.float64]) -> None:
+        """Values every legal action at `rows` by random playouts; see `Kernels.value_actions`."""
+        self.kernels.value_actions(self.states, rows, playouts, self.rngs, self._mask, self._value, out)
 
     def returns(self, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
         """Every seat's return of the ended games at `rows`, float64, (len(rows), players)."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import io
 import json
+import reprlib
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -61,17 +61,16 @@ def check_identity(path: str, game: Game) -> None:
     """
     try:
         with zipfile.ZipFile(path) as archive:
-            data = json.load(io.TextIOWrapper(archive.open("data"), "utf-8"))
-    except (zipfile.BadZipFile, KeyError, ValueError, OSError) as error:
-        raise CardEnvsError(f"{path} is no Stable-Baselines3 model: {error}") from None
-    found, wanted = data.get("card_envs_game"), model_identity(game)
+            data = json.loads(archive.read("data"))
+    except Exception as error:  # whatever zipfile, zlib and json find wrong with a broken or foreign file
+        raise CardEnvsError(f"{path} is no whole Stable-Baselines3 model: {error}") from None
+    found, wanted = data.get("card_envs_game") if isinstance(data, dict) else None, model_identity(game)
     if not isinstance(found, dict):
         raise CardEnvsError(f"{path} does not say which game it plays: it was not saved by training.train")
-    for key in sorted(wanted.keys() | found.keys()):
+    for key in ("game", *sorted(wanted.keys() | found.keys())):
         if found.get(key) != wanted.get(key):
-            raise CardEnvsError(
-                f"{path} was trained with {key} = {found.get(key)!r}, but {game!r} has {key} = {wanted.get(key)!r}"
-            )
+            made_for, played = reprlib.repr(found.get(key)), reprlib.repr(wanted.get(key))
+            raise CardEnvsError(f"{path} was trained with {key} = {made_for}, but {game.name} is played with {played}")
 
 
 def load_policy(path: str, game: Game, deterministic: bool = True) -> NetworkPolicy:
@@ -83,7 +82,10 @@ def load_policy(path: str, game: Game, deterministic: bool = True) -> NetworkPol
         CardEnvsError: no model, or one of another game, player count or observation size.
     """
     check_identity(path, game)
-    model = MaskablePPO.load(path, device="cpu")
+    try:
+        model = MaskablePPO.load(path, device="cpu")
+    except Exception as error:  # unpickling runs code, which may raise anything
+        raise CardEnvsError(f"{path} can't be loaded as a model: {type(error).__name__}: {error}") from None
     model.policy.set_training_mode(False)
     return NetworkPolicy(model.policy, policy_name(path), deterministic)
 

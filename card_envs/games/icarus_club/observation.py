@@ -6,7 +6,6 @@ import numpy as np
 
 from card_envs.games.icarus_club.rules import (
     follow_suit,
-    left_of,
     most_earnings,
     rank_of,
     suit_of,
@@ -14,6 +13,7 @@ from card_envs.games.icarus_club.rules import (
 )
 from card_envs.games.icarus_club.state import (
     MAX_LEAD,
+    MAX_PILES,
     MAX_PLAYERS,
     MAX_SCORE,
     MAX_STANDING,
@@ -26,6 +26,8 @@ from card_envs.games.icarus_club.state import (
 from card_envs.kernels.jit import jit
 from card_envs.kernels.rng import below, shuffle, split
 from card_envs.kernels.state import RUNNING
+
+EXCHANGES = 2  # tried per hidden card when a deal is redrawn
 
 
 @jit
@@ -80,7 +82,7 @@ def observe_seats(s, seat, at, out):
 
 @jit
 def standing(s, seat, most):
-    """The seat's sum if the round ended now; between rounds and after the end simply its sum."""
+    """The seat's sum if the round ended now (R2); after the end of the game simply its sum."""
     if s.end != RUNNING or s.earnings[seat] == most:
         return np.int64(s.score[seat])
     return np.int64(s.score[seat]) + s.earnings[seat]
@@ -100,22 +102,22 @@ def observe_lane(s, at, out):
 @jit
 def observe_chances(s, seat, at, out):
     """Which cards in hand would win the trick as it stands, and which of them surely."""
+    if s.played[seat] >= 0:
+        return
     suit = follow_suit(s)
     first, last = suit * NUM_RANKS, (suit + 1) * NUM_RANKS
     best = -1
     for other in range(s.num_players):
         card = s.played[other]
         if card >= 0 and suit_of(card) == suit:
-            best = max(best, np.int64(card))
-    # the highest card of the suit that somebody still to play after this seat may hold
+            best = max(best, int(card))
+    # the highest card of the suit that another seat still to play may hold
     threat = -1
-    other = left_of(s, seat)
-    while other != s.start and other != seat:
-        if s.played[other] < 0 and not s.void[other, suit]:
+    for other in range(s.num_players):
+        if other != seat and s.played[other] < 0 and not s.void[other, suit]:
             for card in range(first, last):
-                if s.where[card] < s.num_players and s.where[card] != seat:
-                    threat = max(threat, card)
-        other = left_of(s, other)
+                if s.where[card] < s.num_players and s.where[card] != seat and card > threat:
+                    threat = card
     for card in range(first, last):
         if s.where[card] == seat and card > best:
             out[at.wins_now + card] = 1.0
@@ -123,15 +125,16 @@ def observe_chances(s, seat, at, out):
                 out[at.wins_surely + card] = 1.0
 
 
-# --- other deals -------------------------------------------------------------------------------------------------------
+# --- other deals ------------------------------------------------------------------------------------------------------
 
 
 @jit
 def resample(s, seat, rng):
     """Deals the cards that `seat` can't see anew: same hand sizes, no suit to a seat that was seen not to hold it.
 
-    A first deal places the cards in random order, each with a random seat that may hold it, moving earlier ones where all such
-    seats are full. Exchanges and rotations between seats then bring it near the uniform distribution over all such deals.
+    A first deal gives the cards in random order each to a random seat that may hold it, moving earlier ones where all
+    such seats are full. That is uniform over all possible deals while no void is known; else random exchanges bring it
+    there.
     """
     n = s.num_players
     cards = np.empty(NUM_CARDS, np.int64)
@@ -143,83 +146,113 @@ def resample(s, seat, rng):
             room[s.where[card]] += 1
             count += 1
     shuffle(rng, cards, count)
-    holder = np.full(count, -1, np.int64)
+    hands = np.empty((MAX_PLAYERS, MAX_PILES), np.int64)
+    size = np.zeros(MAX_PLAYERS, np.int64)
+    bound = False
     for i in range(count):
-        place_card(s, cards, holder, room, i, rng)
-    mix_deal(s, cards, holder, count, rng)
-    for i in range(count):
-        s.where[cards[i]] = holder[i]
+        place_card(s, cards[i], hands, size, room, rng)
+        for p in range(n):
+            bound = bound or (room[p] > 0 and not may_hold(s, p, cards[i]))
+    for _ in range(EXCHANGES * count if bound else 0):
+        exchange_cards(s, hands, size, rng)
+    for p in range(n):
+        for k in range(size[p]):
+            s.where[hands[p, k]] = p
     split(rng, s.rng)
 
 
 @jit
-def place_card(s, cards, holder, room, i, rng):
-    """Gives card i to a seat with room, moving cards along the shortest chain of seats where that is needed."""
+def place_card(s, card, hands, size, room, rng):
+    """Gives the card to a seat with room, moving cards along the shortest chain of seats where that is needed."""
     n = s.num_players
-    suit = suit_of(cards[i])
     total = 0
     for p in range(n):
-        if not s.void[p, suit]:
-            total += room[p]
+        if may_hold(s, p, card):
+            total += room[p] - size[p]
     if total > 0:
         pick = below(rng, total)
         for p in range(n):
-            if not s.void[p, suit]:
-                pick -= room[p]
+            if may_hold(s, p, card):
+                pick -= room[p] - size[p]
                 if pick < 0:
-                    holder[i] = p
-                    room[p] -= 1
+                    hands[p, size[p]] = card
+                    size[p] += 1
                     return
-    # Breadth first over the full seats that may hold the card: card via[p] would move to seat p.
-    via = np.full(MAX_PLAYERS, -1, np.int64)
+    # Breadth first from the full seats that may hold the card: seat p would get card slot[p] of seat giver[p].
+    giver = np.full(MAX_PLAYERS, -1, np.int64)
+    slot = np.zeros(MAX_PLAYERS, np.int64)
     queue = np.empty(MAX_PLAYERS, np.int64)
     head, tail = 0, 0
     for p in range(n):
-        if not s.void[p, suit]:
-            via[p] = i
+        if may_hold(s, p, card) and room[p] > 0:
+            giver[p] = p  # the chain begins here, with the card itself
             queue[tail] = p
             tail += 1
     while head < tail:
         full = queue[head]
         head += 1
-        for j in range(i):
-            if holder[j] == full:
-                for p in range(n):
-                    if via[p] < 0 and may_hold(s, p, cards[j]):
-                        via[p] = j
-                        queue[tail] = p
-                        tail += 1
-                        if room[p] > 0:
-                            room[p] -= 1
-                            move_chain(holder, via, i, p)
-                            return
+        for k in range(size[full]):
+            for p in range(n):
+                if giver[p] < 0 and room[p] > 0 and may_hold(s, p, hands[full, k]):
+                    giver[p], slot[p] = full, k
+                    queue[tail] = p
+                    tail += 1
+                    if size[p] < room[p]:
+                        size[p] += 1
+                        pass_along(hands, size[p] - 1, p, giver, slot, card)
+                        return
 
 
 @jit
-def move_chain(holder, via, i, seat):
-    """Moves every card of the chain that ends at `seat` one seat on; the chain began with card i."""
-    while True:
-        mover = via[seat]
-        before = holder[mover]
-        holder[mover] = seat
-        if mover == i:
+def pass_along(hands, at, seat, giver, slot, card):
+    """Moves every card of the chain one seat on, the last to place `at` of `seat`; `card` fills the first gap."""
+    while giver[seat] != seat:
+        hands[seat, at] = hands[giver[seat], slot[seat]]
+        seat, at = giver[seat], slot[seat]
+    hands[seat, at] = card
+
+
+@jit
+def exchange_cards(s, hands, size, rng):
+    """A walk: a random card of a random seat goes to another seat that may hold it, a random card of that one on, ...
+
+    It takes place only if it comes back to its first seat before any other. A walk and its reverse are equally likely,
+    so repeated ones make all deals equally likely.
+    """
+    seats = np.empty(MAX_PLAYERS, np.int64)
+    slots = np.empty(MAX_PLAYERS, np.int64)
+    first = below(rng, s.num_players)
+    seat, length, visited = first, 0, 0
+    while size[seat] > 0:
+        seats[length], slots[length] = seat, below(rng, size[seat])
+        visited |= 1 << seat
+        seat = another_holder(s, seat, hands[seat, slots[length]], size, rng)
+        length += 1
+        if seat == first:
+            card = hands[seats[length - 1], slots[length - 1]]
+            for k in range(length - 1, 0, -1):
+                hands[seats[k], slots[k]] = hands[seats[k - 1], slots[k - 1]]
+            hands[first, slots[0]] = card
             return
-        seat = before
+        if seat < 0 or (visited >> seat) & 1:
+            return
 
 
 @jit
-def mix_deal(s, cards, holder, count, rng):
-    if count < 2:
-        return
-    for _ in range(4 * count):
-        i, j, k = below(rng, count), below(rng, count), below(rng, count)
-        p, q, r = holder[i], holder[j], holder[k]
-        if below(rng, 2):
-            if p != q and may_hold(s, q, cards[i]) and may_hold(s, p, cards[j]):
-                holder[i], holder[j] = q, p
-        elif p != q and q != r and p != r:
-            if may_hold(s, q, cards[i]) and may_hold(s, r, cards[j]) and may_hold(s, p, cards[k]):
-                holder[i], holder[j], holder[k] = q, r, p
+def another_holder(s, seat, card, size, rng):
+    """A random other seat with hidden cards that may hold the card, -1 if there is none."""
+    total = 0
+    for p in range(s.num_players):
+        total += p != seat and size[p] > 0 and may_hold(s, p, card)
+    if total == 0:
+        return -1
+    pick = below(rng, total)
+    for p in range(s.num_players):
+        if p != seat and size[p] > 0 and may_hold(s, p, card):
+            if pick == 0:
+                return p
+            pick -= 1
+    return -1
 
 
 @jit

@@ -83,6 +83,7 @@ def begin_round(s):
 def deal(s, deck):
     """S2: consecutive runs of the deck are the hands in seat order, then the lane, then what is left over."""
     s.where[:] = OUT  # the suit left out, and the card left over (S3)
+    s.pile[:] = 0
     s.void[:] = 0
     s.earnings[:] = 0
     hand = s.num_piles

@@ -53,7 +53,7 @@ STATE = record_dtype(
 # Differences between players decide this game, so they are shown at a resolution of one card up to these bounds.
 MAX_STANDING = 20
 MAX_LEAD = 12
-MAX_SCORE = 135  # five rounds of 27 cards: a player with more than half of a round's 55 has the most and scores 0
+MAX_SCORE = 135  # five rounds of 27 cards: who has more than half of a round's cards has the most and scores 0
 
 
 def cards_per_hand(num_players: int) -> int:
@@ -77,13 +77,21 @@ def layout(num_players: int) -> Layout:
             Segment("void", (n - 1, NUM_SUITS), "1 = this opponent was seen not to hold the suit in this round"),
             Segment("lane_suit", (piles, NUM_SUITS), "one-hot per remaining pile from the left: suit of its top card"),
             Segment("lane_rank", (piles,), "rank of that card / 11"),
-            Segment("lane_depth", (piles,), "cards in that pile / 11"),
+            Segment("lane_depth", (piles,), f"cards in that pile / {piles}"),
             Segment("trick_suit", (n, NUM_SUITS), "one-hot per seat: suit of its card in the current trick"),
             Segment("trick_rank", (n,), "rank of that card / 11"),
-            Segment("trick_start", (n,), "one-hot: the seat that leads the current trick"),
+            Segment("trick_start", (n,), "one-hot: the seat that leads this trick; once it is won, its winner"),
             Segment("trick_winner", (n,), "one-hot: the seat that wins the trick as it stands; zeros for nobody"),
-            Segment("wins_now", (NUM_CARDS,), "1 = card in hand that would win the trick as it stands"),
-            Segment("wins_surely", (NUM_CARDS,), "1 = such a card that nobody still to play can beat"),
+            Segment(
+                "wins_now",
+                (NUM_CARDS,),
+                "1 = card in hand that would win the trick as it stands; only until the observer has played",
+            ),
+            Segment(
+                "wins_surely",
+                (NUM_CARDS,),
+                "1 = such a card that nobody else still to play can beat, as far as the observer knows",
+            ),
             Segment("stake", (piles,), "one-hot: 1 … cards in the leftmost pile, which the winner of this trick takes"),
             Segment("chosen_suit", (NUM_SUITS,), "one-hot: suit of the card chosen for an overwrite"),
             Segment("chosen_rank", (1,), "rank of that card / 11"),

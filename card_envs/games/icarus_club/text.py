@@ -30,10 +30,9 @@ def render(table: Any, seat: int | None) -> str:
     if over:
         lines.append(f"The Icarus Club · {n} players · the game has ended")
     else:
-        lines.append(
-            f"The Icarus Club · {n} players · round {table.rounds + 1} of {n} · trick {table.pile_now + 1} of {table.num_piles} · "
-            f"player_{table.player} to {state.PHASES[table.phase]}"
-        )
+        now = f"round {table.rounds + 1} of {n} · trick {table.pile_now + 1} of {table.num_piles}"
+        asked = f"player_{table.player} to {state.PHASES[table.phase]}"
+        lines.append(f"The Icarus Club · {n} players · {now} · {asked}")
     if table.suit_out >= 0 and not over:
         lines.append(f"  left out   {state.SUITS[table.suit_out]}")
     left_over = [card for card in _cards(table, state.OUT) if table.suit_out < 0]
@@ -53,7 +52,7 @@ def render(table: Any, seat: int | None) -> str:
         if card >= 0 and card == table.chosen and not over:
             played += "*"
         hand = _cards(table, p)
-        shown = _hand(hand) if seat is None or seat == p else f"{len(hand)} cards"
+        shown = _hand(hand) if seat is None or seat == p else f"{len(hand)} card{'s' * (len(hand) != 1)}"
         voids = [state.SUITS[suit] for suit in range(state.NUM_SUITS) if table.void[p, suit]]
         if voids and not over:
             shown += f"   (no {', no '.join(voids)})"
@@ -62,5 +61,5 @@ def render(table: Any, seat: int | None) -> str:
             shown = f"rank {table.rank[p]}" + (" · wins" if table.winner[p] else "")
         lines.append(f"{marks}player_{p:<3} {table.score[p]:>4} {table.earnings[p]:>6}  {played:<13} {shown}")
     if not over:
-        lines.append("\n  ▶ to act · • led the trick · * chosen for the lane")
+        lines.append("\n  ▶ to act · • leads · * chosen for the lane")
     return "\n".join(lines)

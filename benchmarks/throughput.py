@@ -1,0 +1,294 @@
+"""Decisions a second, side by side with peers in one run: `python -m benchmarks.throughput`.
+
+Random legal play; mask and observation at every decision; every contender is warmed up, then all take turns for several
+rounds, so that noise of the machine meets all alike. The table shows medians, the spread over rounds, and ratios within
+this run. Peers need the extra `bench`, training the extra `train`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import random
+import statistics
+import subprocess
+import sys
+import time
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from card_envs.cli import run, whole
+from card_envs.errors import CardEnvsError
+from card_envs.files import whole_file
+from card_envs.games import GAMES, make_game, player_counts
+from card_envs.kernels import batch
+from card_envs.kernels.rng import seed_words
+
+PACKAGES = ("numpy", "numba", "gymnasium", "pettingzoo", "open-spiel", "rlcard", "torch", "stable-baselines3", "sb3-contrib")
+STEPS = ("kernels", "aec", "training", "start")
+
+
+@dataclass
+class Contender:
+    """Something to be measured: `play(seconds)` returns decisions and the seconds that they took."""
+
+    name: str
+    play: Callable[[float], tuple[int, float]]
+    rates: list[float] = field(default_factory=list)
+
+    @property
+    def median(self) -> float:
+        return statistics.median(self.rates)
+
+
+def measure(contenders: Sequence[Contender], rounds: int, seconds: float) -> None:
+    """Warms every contender up, then lets all take turns."""
+    for contender in contenders:
+        contender.play(seconds / 4)
+    for number in range(rounds):
+        for contender in contenders:
+            decisions, taken = contender.play(seconds)
+            contender.rates.append(decisions / taken)
+        print(f"  round {number + 1} of {rounds}", file=sys.stderr)
+
+
+def show(title: str, contenders: Sequence[Contender], references: Sequence[str]) -> list[dict[str, Any]]:
+    """Prints a table with the ratios to the reference contenders; returns its rows."""
+    by_name = {contender.name: contender for contender in contenders}
+    print(f"\n{title}")
+    print(f"  {'':<42}{'median/s':>12}{'lowest':>12}{'highest':>12}" + "".join(f"{f'÷ {r}':>26}" for r in references))
+    rows = []
+    for c in contenders:
+        ratios = {r: c.median / by_name[r].median for r in references}
+        row = f"  {c.name:<42}{c.median:>12,.0f}{min(c.rates):>12,.0f}{max(c.rates):>12,.0f}"
+        print(row + "".join(f"{ratio:>26.2f}" for ratio in ratios.values()))
+        rows.append({"table": title, "name": c.name, "median": c.median, "rates": c.rates, "ratios": ratios})
+    return rows
+
+
+# --- ours -------------------------------------------------------------------------------------------------------------
+
+
+def kernel_contender(name: str, num_players: int) -> Contender:
+    """The batched kernels of a game on one core."""
+    game = make_game(name, num_players)
+    kernels = batch.for_game(game)
+    states = np.repeat(game.initial, 256)
+    states["rng"] = seed_words(0, 256)
+    rngs, value = seed_words(1, 256), np.zeros(game.max_chance_values, np.int16)
+    kernels.start(states, np.arange(256), game.initial, value)
+    observation, mask = np.zeros(game.layout.size, np.float32), np.zeros(game.num_actions, np.int8)
+
+    def play(seconds: float) -> tuple[int, float]:
+        decisions, start = 0, time.perf_counter()
+        while time.perf_counter() - start < seconds:
+            kernels.play(states, game.initial, rngs, 200, game.layout.at, observation, mask, value)
+            decisions += 256 * 200
+        return decisions, time.perf_counter() - start
+
+    return Contender(f"{name} · {num_players} players", play)
+
+
+def aec_contender(name: str, make: Callable[[], Any]) -> Contender:
+    """A PettingZoo AEC loop as its documentation shows it."""
+    env = make()
+    env.reset(seed=0)
+
+    def play(seconds: float) -> tuple[int, float]:
+        decisions, start = 0, time.perf_counter()
+        while time.perf_counter() - start < seconds:
+            env.reset()
+            for agent in env.agent_iter():
+                observation, _, termination, truncation, _ = env.last()
+                if termination or truncation:
+                    env.step(None)
+                else:
+                    env.step(env.action_space(agent).sample(observation["action_mask"]))
+                    decisions += 1
+        return decisions, time.perf_counter() - start
+
+    return Contender(name, play)
+
+
+# --- peers ------------------------------------------------------------------------------------------------------------
+
+
+def open_spiel_contender(name: str) -> Contender:
+    """OpenSpiel's C++ game from Python, with its observer writing into one NumPy array."""
+    try:
+        import pyspiel
+        from open_spiel.python.observation import make_observation
+    except ImportError as error:
+        raise CardEnvsError(f"OpenSpiel needs the extra 'bench': pip install 'card-envs[bench]' ({error})") from error
+    game = pyspiel.load_game(name)
+    observer = make_observation(game)
+
+    def play(seconds: float) -> tuple[int, float]:
+        decisions, start = 0, time.perf_counter()
+        while time.perf_counter() - start < seconds:
+            state = game.new_initial_state()
+            while not state.is_terminal():
+                if state.is_chance_node():
+                    outcomes, weights = zip(*state.chance_outcomes(), strict=True)
+                    state.apply_action(random.choices(outcomes, weights)[0])
+                    continue
+                player = state.current_player()
+                observer.set_from(state, player)
+                state.legal_actions_mask(player)
+                state.apply_action(random.choice(state.legal_actions()))
+                decisions += 1
+        return decisions, time.perf_counter() - start
+
+    return Contender(f"OpenSpiel {name}", play)
+
+
+def texas_holdem() -> Any:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            from pettingzoo.classic import texas_holdem_v4
+
+            return texas_holdem_v4.env()
+    except ImportError as error:
+        raise CardEnvsError(f"texas_holdem_v4 needs the extra 'bench': pip install 'card-envs[bench]' ({error})") from error
+
+
+# --- training -----------------------------------------------------------------------------------------------------------
+
+
+def training_contenders(name: str) -> list[Contender]:
+    """`MaskablePPO` with 256 games on ours with each built-in opponent, and on arrays that are ready beforehand."""
+    from sb3_contrib import MaskablePPO
+
+    from benchmarks.ready import ReadyVecEnv
+    from card_envs.envs.sb3 import CardVecEnv
+    from training.config import CONFIGS, activation, load_config
+
+    game = make_game(name)
+    config = load_config(CONFIGS / f"{name.rpartition('_v')[0]}.yaml")
+    envs: dict[str, Any] = {
+        "ready arrays": ReadyVecEnv(game, 256),
+        f"{name} · random opponents": CardVecEnv(game, 256, "random", seed=0),
+        f"{name} · heuristic opponents": CardVecEnv(game, 256, "heuristic", seed=0),
+    }
+    contenders = []
+    for label, env in envs.items():
+        model = MaskablePPO(
+            "MlpPolicy",
+            env,
+            n_steps=config.n_steps,
+            batch_size=max(config.batch_size, 2048),
+            n_epochs=config.n_epochs,
+            policy_kwargs=activation(config),
+            seed=0,
+            device="cpu",
+        )
+
+        def play(seconds: float, model: Any = model) -> tuple[int, float]:
+            decisions, start = 0, time.perf_counter()
+            while time.perf_counter() - start < seconds:
+                model.learn(config.n_steps * 256, reset_num_timesteps=False)
+                decisions += config.n_steps * 256
+            return decisions, time.perf_counter() - start
+
+        contenders.append(Contender(label, play))
+    return contenders
+
+
+# --- the first step of a process -----------------------------------------------------------------------------------------
+
+_FIRST_STEP = """
+import time
+from card_envs import {name}
+start = time.perf_counter()
+env = {name}.env()
+env.reset(seed=0)
+observation = env.last()[0]
+env.step(int(observation["action_mask"].argmax()))
+print(time.perf_counter() - start)
+"""
+
+
+def first_steps(rounds: int) -> dict[str, list[float]]:
+    """Seconds from the import to the first step in a new process, with the compilation cache warm."""
+    times: dict[str, list[float]] = {}
+    for name in GAMES:
+        command = [sys.executable, "-c", _FIRST_STEP.format(name=name)]
+        subprocess.run(command, check=True, capture_output=True)  # fills the cache
+        runs = [subprocess.run(command, check=True, capture_output=True, text=True) for _ in range(rounds)]
+        times[name] = [float(done.stdout) for done in runs]
+    return times
+
+
+def machine() -> str:
+    """One line that names the machine and the versions."""
+    model = platform.processor() or platform.machine()
+    cpuinfo = Path("/proc/cpuinfo")
+    if cpuinfo.exists():
+        for line in cpuinfo.read_text().splitlines():
+            if line.startswith("model name"):
+                model = line.partition(":")[2].strip()
+                break
+    found = []
+    for package in PACKAGES:
+        try:
+            found.append(f"{package} {version(package)}")
+        except PackageNotFoundError:
+            continue
+    return f"{model}, {os.cpu_count()} cores · Python {platform.python_version()} · {' · '.join(found)}"
+
+
+def throughput(args: argparse.Namespace) -> None:
+    steps = args.only or STEPS
+    print(machine())
+    rows: list[dict[str, Any]] = []
+    if "kernels" in steps:
+        contenders = [open_spiel_contender("spades"), open_spiel_contender("crazy_eights")]
+        peers = [contender.name for contender in contenders]
+        for name in GAMES:
+            contenders += [kernel_contender(name, n) for n in player_counts(name)]
+        measure(contenders, args.rounds, args.seconds)
+        rows += show("batched kernels on one core, decisions a second", contenders, peers)
+    if "aec" in steps:
+        from card_envs import make
+
+        contenders = [aec_contender("texas_holdem_v4", texas_holdem)]
+        contenders += [aec_contender(name, lambda name=name: make(name)) for name in GAMES]  # type: ignore[misc]
+        measure(contenders, args.rounds, args.seconds)
+        rows += show("PettingZoo AEC loop, decisions a second", contenders, ["texas_holdem_v4"])
+    if "training" in steps:
+        for name in GAMES:
+            contenders = training_contenders(name)
+            measure(contenders, args.rounds, 4 * args.seconds)
+            rows += show(f"MaskablePPO on {name}, 256 games, learner steps a second", contenders, ["ready arrays"])
+    if "start" in steps:
+        print("\nfirst step of a new process after the import, warm cache, seconds")
+        for name, times in first_steps(args.rounds).items():
+            print(f"  {name:<42}{statistics.median(times):>12.2f}{min(times):>12.2f}{max(times):>12.2f}")
+            rows.append({"table": "first step", "name": name, "median": statistics.median(times), "rates": times})
+    if args.out:
+        with whole_file(args.out) as file:
+            json.dump({"machine": machine(), "rows": rows}, file, indent=2)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.throughput", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--only", nargs="+", choices=STEPS, metavar="PART", help=f"some of {', '.join(STEPS)}")
+    parser.add_argument("--rounds", type=whole(1), default=5, help="default: %(default)s")
+    parser.add_argument("--seconds", type=float, default=1.0, help="per contender and round (default: %(default)s)")
+    parser.add_argument("--out", metavar="FILE", help="write all figures as JSON")
+    return run(throughput, parser.parse_args(argv))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,58 @@
+"""Ice Points: a game of luck for 5-8 players who draw cards and pay or take pieces in three sizes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from card_envs.games.game import Game, Rules, check_deck
+from card_envs.games.ice_points import heuristic, observation, rules, state, text
+
+
+class IcePoints(Game):
+    name = "ice_points_v0"
+    title = "Ice Points"
+    min_players, max_players, default_players = 5, state.MAX_PLAYERS, 5
+    phases = state.PHASES
+    chance_kinds = state.CHANCE_KINDS
+    rules = Rules(
+        draw_chance=rules.draw_chance,
+        apply_chance=rules.apply_chance,
+        legal_actions=rules.legal_actions,
+        apply_action=rules.apply_action,
+        observe=observation.observe,
+        resample=observation.resample,
+        heuristic=heuristic.heuristic,
+    )
+
+    def _build(self) -> None:
+        self.state_dtype = state.STATE
+        self.action_names = state.action_names(self.num_players)
+        self.layout = state.layout(self.num_players)
+        self.max_chance_values = state.NUM_CARDS
+        self.initial = np.zeros(1, state.STATE)
+        table = self.initial[0]
+        table.num_players = self.num_players
+        table.chance = state.DECK
+        table.card = -1
+        table.pieces[: self.num_players] = state.PIECES_PER_SIZE
+        table.score[: self.num_players] = state.POINTS_PER_SET
+
+    def chance_to_json(self, kind: int, value: npt.NDArray[np.int16]) -> Any:
+        return [state.CARD_NAMES[card] for card in value]
+
+    def chance_from_json(self, table: Any, value: Any) -> npt.NDArray[np.int16]:
+        check_deck(value, state.CARD_NAMES)
+        return np.array([state.CARD_NAMES.index(card) for card in value], np.int16)
+
+    def render_text(self, table: Any, seat: int | None = None) -> str:
+        return text.render(table, seat)
+
+    def events(self, table: Any) -> list[text.Event]:
+        """Which card was drawn by whom and what happened, from the game's first card on."""
+        return text.events(table)
+
+
+GAME = IcePoints

@@ -1,0 +1,82 @@
+"""Icons: Women Who Play to Win: set collection with a memory and cards against each other, for 2-8 players."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from card_envs.games.game import Game, Option, Rules, check_deck, check_seat, one_of, whole_number
+from card_envs.games.icons import heuristic, observation, rules, state
+from card_envs.games.icons.text import render
+
+
+def _points_to_win(value: Any) -> int | str | None:
+    if value is None or (isinstance(value, str) and value == "printed"):
+        return value
+    return whole_number(1)(value)
+
+
+class Icons(Game):
+    name = "icons_v0"
+    title = "Icons: Women Who Play to Win"
+    min_players, max_players, default_players = 2, state.MAX_PLAYERS, 4
+    phases = state.PHASES
+    chance_kinds = state.CHANCE_KINDS
+    option_table: ClassVar = {
+        "points_to_win": Option("printed", _points_to_win, '"printed", a whole number from 1, or None'),
+        "max_turns": Option(1000, whole_number(1, 10**9), "a whole number from 1 to 1000000000"),
+        "memory": Option("perfect", one_of(*state.MEMORIES), '"perfect" or "none"'),
+    }
+    rules = Rules(
+        draw_chance=rules.draw_chance,
+        apply_chance=rules.apply_chance,
+        legal_actions=rules.legal_actions,
+        apply_action=rules.apply_action,
+        observe=observation.observe,
+        resample=observation.resample,
+        heuristic=heuristic.heuristic,
+    )
+
+    def _build(self) -> None:
+        self.state_dtype = state.STATE
+        self.action_names = state.ACTION_NAMES
+        self.layout = state.layout(self.num_players)
+        self.max_chance_values = state.NUM_CARDS
+        self.initial = np.zeros(1, state.STATE)
+        table = self.initial[0]
+        table.num_players = self.num_players
+        table.goal = self._goal()
+        table.max_turns = self.options["max_turns"]
+        table.memory = state.MEMORIES.index(self.options["memory"])
+        table.chance = state.FIRST_PLAYER
+        table.turns_left = -1
+        table.slot = -1
+        table.pile_by = -1
+        for part in ("flipped", "played", "torch_with", "target", "offered", "given", "chosen"):
+            table[part] = -1
+
+    def _goal(self) -> int:
+        """E1, E2."""
+        goal = self.options["points_to_win"]
+        if goal == "printed":
+            return state.PRINTED_GOALS.get(self.num_players, state.NO_GOAL)
+        return state.NO_GOAL if goal is None else min(goal, state.NO_GOAL)
+
+    def chance_to_json(self, kind: int, value: npt.NDArray[np.int16]) -> Any:
+        if kind == state.FIRST_PLAYER:
+            return int(value[0])
+        return [state.CARD_NAMES[card] for card in value]
+
+    def chance_from_json(self, table: Any, value: Any) -> npt.NDArray[np.int16]:
+        if table.chance == state.FIRST_PLAYER:
+            return np.array([check_seat(value, self.num_players)], np.int16)
+        check_deck(value, state.DECK_NAMES)
+        return np.array([state.CARD_NAMES.index(card) for card in value], np.int16)
+
+    def render_text(self, table: Any, seat: int | None = None) -> str:
+        return render(table, seat)
+
+
+GAME = Icons

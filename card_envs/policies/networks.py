@@ -1,0 +1,100 @@
+"""A network for card games that scores options alike: `OptionsPolicy`.
+
+A plain perceptron learns anew for every card what it has learnt for another, and in games whose options differ by little
+that costs more games than anybody plays. Here every option that an observation describes (segments with `first_action`
+in the layout: what each legal card or pile would do) is scored by one small network that they all share, together with a
+summary of the whole observation. Actions that no such segment describes are scored from the summary alone.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
+from torch import nn
+
+from card_envs.games.game import Layout
+
+
+class OptionScorer(nn.Module):
+    """The actor and critic behind `OptionsPolicy`, in the form that Stable-Baselines3 expects of an `mlp_extractor`.
+
+    Args:
+        layout: the observation's layout.
+        num_actions: A.
+        net_arch: widths of the hidden layers of the summary and of the critic.
+        width: width of the shared scorer.
+        activation_fn: the activation function's class.
+    """
+
+    def __init__(
+        self, layout: Layout, num_actions: int, net_arch: list[int], width: int, activation_fn: type[nn.Module]
+    ) -> None:
+        super().__init__()
+        self.num_actions = num_actions
+        self.summary = perceptron(layout.size, [*net_arch, width], activation_fn)
+        self.critic = perceptron(layout.size, net_arch, activation_fn)
+        self.unscored = nn.Linear(width, num_actions)
+        self.options = [segment for segment in layout.segments if segment.first_action is not None]
+        self.describe = nn.ModuleList(nn.Linear(segment.shape[1], width) for segment in self.options)
+        self.score = nn.Sequential(activation_fn(), nn.Linear(width, width), activation_fn(), nn.Linear(width, 1))
+        self.latent_dim_pi = num_actions
+        self.latent_dim_vf = net_arch[-1]
+
+    def forward(self, features: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        return self.forward_actor(features), self.forward_critic(features)
+
+    def forward_actor(self, features: torch.Tensor) -> torch.Tensor:
+        """Logits, (k, A), of observations, (k, O)."""
+        summary = self.summary(features)
+        logits = self.unscored(summary)
+        for segment, describe in zip(self.options, self.describe, strict=True):
+            table = features[:, segment.start : segment.start + segment.size].view(-1, *segment.shape)
+            # the first number of an option is 1 where it is legal: only those are worth scoring
+            row, option = (table[:, :, 0] > 0).nonzero(as_tuple=True)
+            scores = self.score(summary[row] + describe(table[row, option])).squeeze(1)
+            logits = logits.index_put((row, option + (segment.first_action or 0)), scores)
+        return logits
+
+    def forward_critic(self, features: torch.Tensor) -> torch.Tensor:
+        return self.critic(features)  # type: ignore[no-any-return]
+
+
+def perceptron(size: int, widths: list[int], activation_fn: type[nn.Module]) -> nn.Sequential:
+    """Linear layers of these widths, each followed by the activation function."""
+    layers: list[nn.Module] = []
+    for width in widths:
+        layers += [nn.Linear(size, width), activation_fn()]
+        size = width
+    return nn.Sequential(*layers)
+
+
+class OptionsPolicy(MaskableActorCriticPolicy):
+    """`MaskablePPO`'s policy with an `OptionScorer`; `policy: OptionsPolicy` in a configuration.
+
+    Args:
+        layout: the game's observation layout, `game.layout`.
+        option_width: width of the shared scorer.
+    """
+
+    def __init__(self, *args: Any, layout: Layout, option_width: int = 64, **kwargs: Any) -> None:
+        self.layout = layout
+        self.option_width = option_width
+        super().__init__(*args, **kwargs)
+
+    def _get_constructor_parameters(self) -> dict[str, Any]:
+        return super()._get_constructor_parameters() | {"layout": self.layout, "option_width": self.option_width}
+
+    def _build_mlp_extractor(self) -> None:
+        net_arch = self.net_arch if isinstance(self.net_arch, list) else self.net_arch["pi"]
+        self.mlp_extractor = OptionScorer(
+            self.layout, int(self.action_space.n), list(net_arch), self.option_width, self.activation_fn
+        )
+
+    def _build(self, lr_schedule: Any) -> None:
+        super()._build(lr_schedule)
+        self.action_net = nn.Identity()  # the scorer's output is the logits
+        for last in (self.mlp_extractor.score[-1], self.mlp_extractor.unscored):
+            nn.init.orthogonal_(last.weight, gain=0.01)  # as SB3 begins: all options nearly alike
+        self.optimizer = self.optimizer_class(self.parameters(), lr=lr_schedule(1), **self.optimizer_kwargs)

@@ -1,0 +1,428 @@
+"""Training through its command line: the run folder, and runs that stop and go on as if nothing had happened."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("sb3_contrib", reason="training needs the extra 'train'")
+
+import torch
+import yaml
+
+from card_envs.games import make_game
+from card_envs.policies import make_policy
+from training.callbacks import RunCallback
+from training.train import main
+
+torch.set_num_threads(1)  # nothing here is large enough for more
+
+ROOT = Path(__file__).resolve().parents[2]
+SETTINGS: dict[str, Any] = {
+    "n_timesteps": 512,
+    "n_envs": 8,
+    "n_steps": 8,
+    "batch_size": 32,
+    "n_epochs": 2,
+    "learning_rate": "lin_1e-2",
+    "clip_range": "lin_0.3",
+    "policy_kwargs": {"net_arch": [8]},
+    "env_kwargs": {"num_players": 3},
+    "opponents": {"self": 0.4, "snapshots": 0.4, "random": 0.2},
+    "snapshot_freq": 100,
+    "max_snapshots": 2,
+    "late_start": 0.5,
+    "eval_freq": 128,
+    "eval_games": 6,
+    "eval_opponents": ["random"],
+}
+
+
+def config_file(folder: Path, **changes: Any) -> Path:
+    path = folder / "tiny.yaml"
+    path.write_text(yaml.safe_dump(SETTINGS | changes))
+    return path
+
+
+def train(config: Path, out: Path, *more: str) -> Path:
+    assert main(["icarus_club", "--config", str(config), "--out", str(out), "--seed", "7", *more]) == 0
+    return out
+
+
+def command(*arguments: str | Path, before: str = "") -> list[str]:
+    # one thread, as in this process: sums are the same to the bit
+    script = f"import sys, torch; torch.set_num_threads(1); {before}\nfrom training.train import main; sys.exit(main())"
+    return [sys.executable, "-c", script, "icarus_club", *map(str, arguments)]
+
+
+def weights(path: Path) -> dict[str, Any]:
+    """Everything that was learnt, the optimiser's moments included, as bytes by name."""
+    with zipfile.ZipFile(path) as archive:
+        network = torch.load(io.BytesIO(archive.read("policy.pth")))
+        optimiser = torch.load(io.BytesIO(archive.read("policy.optimizer.pth")))
+    content = {name: tensor.numpy().tobytes() for name, tensor in network.items()}
+    for number, moments in optimiser["state"].items():
+        content |= {f"{number}.{name}": tensor.numpy().tobytes() for name, tensor in moments.items()}
+    assert len(content) > 20
+    return content
+
+
+def checkpoint_arrays(folder: Path) -> dict[str, Any]:
+    with zipfile.ZipFile(folder / "checkpoint.zip") as archive:
+        return dict(np.load(io.BytesIO(archive.read("arrays.npz"))))
+
+
+def assert_same_run(one: Path, other: Path) -> None:
+    assert weights(one / "final_model.zip") == weights(other / "final_model.zip")
+    assert weights(one / "best_model.zip") == weights(other / "best_model.zip")
+    arrays, others = checkpoint_arrays(one), checkpoint_arrays(other)
+    assert arrays.keys() == others.keys()
+    for name, array in arrays.items():
+        np.testing.assert_array_equal(array, others[name], err_msg=name)
+
+
+def refused(capsys, *arguments: str | Path) -> str:
+    """The one line that the command says to bad input."""
+    capsys.readouterr()
+    assert main(["icarus_club", *map(str, arguments)]) == 2
+    said = capsys.readouterr()
+    assert said.err.startswith("error: ")
+    assert said.err.count("\n") == 1
+    return said.err[7:-1]
+
+
+@pytest.fixture(scope="module")
+def straight(tmp_path_factory) -> Path:
+    """A run that nothing disturbed."""
+    folder = tmp_path_factory.mktemp("straight")
+    return train(config_file(folder), folder / "run")
+
+
+# --- the run folder
+
+
+def test_run_folder_is_complete(straight):
+    assert {path.name for path in straight.iterdir()} == {
+        "best_model.zip",
+        "checkpoint.zip",
+        "config.yaml",
+        "final_model.zip",
+        "run.json",
+        "tensorboard",
+    }
+    config = yaml.safe_load((straight / "config.yaml").read_text())
+    assert {key: config[key] for key in SETTINGS} == SETTINGS
+    assert config["gamma"] == 1.0  # resolved: what was not given, too
+    described = json.loads((straight / "run.json").read_text())
+    assert described["game"] == "icarus_club_v0"
+    assert described["options"] == {"num_players": 3}
+    assert described["seed"] == 7
+    assert described["command"].startswith("python -m training.train icarus_club --config ")
+    assert {"python", "card-envs", "numpy", "torch", "sb3-contrib"} <= described["versions"].keys()
+    game = make_game("icarus_club", 3)
+    for name in ("best_model", "final_model"):
+        assert make_policy(str(straight / f"{name}.zip"), game).name == f"run/{name}"
+
+
+def test_log_holds_losses_evaluations_and_games(straight):
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    log = EventAccumulator(str(straight / "tensorboard"))
+    log.Reload()
+    tags = set(log.Tags()["scalars"])
+    assert {"eval/return_random", "train/loss", "train/learning_rate", "game/return", "game/won", "game/score"} <= tags
+    assert "game/illegal_actions" in tags
+    assert [event.step for event in log.Scalars("eval/return_random")] == [128, 256, 384, 512]
+    rates = [event.value for event in log.Scalars("train/learning_rate")]
+    assert rates == sorted(rates, reverse=True)
+    assert rates[0] > 5 * rates[-1]
+    assert {event.value for event in log.Scalars("game/illegal_actions")} == {0.0}
+
+
+def test_same_seed_gives_the_same_run_and_another_seed_another(straight, tmp_path):
+    config = config_file(tmp_path)
+    assert_same_run(straight, train(config, tmp_path / "again"))
+    assert main(["icarus_club", "--config", str(config), "--out", str(tmp_path / "other"), "--seed", "8"]) == 0
+    assert weights(tmp_path / "other" / "final_model.zip") != weights(straight / "final_model.zip")
+
+
+@pytest.mark.parametrize(
+    "changes", [{"eval_freq": 10_000}, {"eval_games": 30, "eval_opponents": ["heuristic", "random"]}]
+)
+def test_evaluation_does_not_change_training(changes, straight, tmp_path):
+    other = train(config_file(tmp_path, **changes), tmp_path / "run")
+    assert weights(other / "final_model.zip") == weights(straight / "final_model.zip")
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"late_start": 0.0},
+        {"opponents": {"self": 1.0}},
+        {"opponents": {"random": 1.0, "snapshots": 0.0}},
+        {"n_steps": 16},
+    ],
+    ids=str,
+)
+def test_settings_do_change_training(changes, straight, tmp_path):
+    other = train(config_file(tmp_path, **changes), tmp_path / "run")
+    assert weights(other / "final_model.zip") != weights(straight / "final_model.zip")
+
+
+def test_options_of_the_command_line_go_before_the_file(tmp_path):
+    config = config_file(tmp_path, eval_freq=10_000)
+    train(config, tmp_path / "run", "--num-players", "4", "--total-timesteps", "64")
+    written = yaml.safe_load((tmp_path / "run" / "config.yaml").read_text())
+    assert written["env_kwargs"] == {"num_players": 4}
+    assert written["n_timesteps"] == 64
+    assert json.loads((tmp_path / "run" / "run.json").read_text())["options"] == {"num_players": 4}
+
+
+def test_runs_without_a_folder_get_one_each(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(time, "strftime", lambda form: "20240101-000000")
+    config = config_file(tmp_path)
+    for _ in range(3):
+        assert main(["icarus_club", "--config", str(config), "--total-timesteps", "64"]) == 0
+    stem = "icarus_club-20240101-000000"
+    assert {path.name for path in (tmp_path / "runs").iterdir()} == {stem, f"{stem}-2", f"{stem}-3"}
+
+
+def test_best_model_is_that_of_the_best_evaluation(straight):
+    with zipfile.ZipFile(straight / "checkpoint.zip") as archive:
+        progress = json.loads(archive.read("values.json"))["progress"]
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    log = EventAccumulator(str(straight / "tensorboard"))
+    log.Reload()
+    evaluations = {event.step: event.value for event in log.Scalars("eval/return_random")}
+    assert progress["best"] == pytest.approx(max(evaluations.values()), abs=1e-6)
+    assert progress["best_steps"] == max(evaluations, key=lambda step: (round(evaluations[step], 6), -step))
+    with zipfile.ZipFile(straight / "best_model.zip") as archive:
+        assert json.loads(archive.read("data"))["num_timesteps"] == progress["best_steps"]
+
+
+# --- stopped and resumed
+
+
+def test_run_that_goes_on_with_more_steps_equals_one_that_was_never_stopped(tmp_path):
+    constant = {"learning_rate": 1e-2, "clip_range": 0.2}  # a schedule knows its end
+    long = train(config_file(tmp_path, **constant), tmp_path / "long")
+    short = train(config_file(tmp_path, **constant), tmp_path / "short", "--total-timesteps", "256")
+    assert weights(short / "final_model.zip") != weights(long / "final_model.zip")
+    assert main(["icarus_club", "--resume", str(short), "--total-timesteps", "512"]) == 0
+    assert weights(short / "final_model.zip") == weights(long / "final_model.zip")
+    assert yaml.safe_load((short / "config.yaml").read_text())["n_timesteps"] == 512
+    resumed = json.loads((short / "run.json").read_text())["resumed"]
+    assert len(resumed) == 1
+    assert "--total-timesteps 512" in resumed[0]["command"]
+
+
+def test_killed_run_goes_on_as_if_nothing_had_happened(straight, tmp_path):
+    out = tmp_path / "run"
+    slowly = (  # so that the kill comes in mid-run on any machine
+        "import time; from training.callbacks import RunCallback; end = RunCallback._on_rollout_end; "
+        "RunCallback._on_rollout_end = lambda self: (end(self), time.sleep(0.3))"
+    )
+    process = subprocess.Popen(
+        command("--config", config_file(tmp_path), "--out", out, "--seed", "7", before=slowly),
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    while not (out / "best_model.zip").exists():
+        assert process.poll() is None, process.communicate()[1]
+        time.sleep(0.01)
+    os.kill(process.pid, signal.SIGKILL)
+    process.communicate()
+    assert process.returncode == -signal.SIGKILL
+    assert not (out / "final_model.zip").exists()
+    (out / ".checkpoint.zip.abc.tmp").write_bytes(b"half")  # as if killed in mid-writing
+    assert main(["icarus_club", "--resume", str(out)]) == 0
+    assert_same_run(straight, out)
+    assert not list(out.glob(".*"))
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda number: number.name)
+def test_run_that_is_stopped_after_every_rollout_equals_one_that_was_not(
+    number, straight, tmp_path, monkeypatch, capsys
+):
+    end = RunCallback._on_rollout_end
+
+    def end_and_stop(self):
+        end(self)
+        os.kill(os.getpid(), number)
+
+    monkeypatch.setattr(RunCallback, "_on_rollout_end", end_and_stop)
+    handlers = signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)
+    out = tmp_path / "run"
+    assert main(["icarus_club", "--config", str(config_file(tmp_path)), "--out", str(out), "--seed", "7"]) == 130
+    assert capsys.readouterr().err == f"stopped at 64 steps; --resume {out} goes on\n"
+    assert not list(out.glob(".*"))
+    codes = [main(["icarus_club", "--resume", str(out)]) for _ in range(7)]
+    assert codes == [130] * 6 + [0]
+    assert_same_run(straight, out)
+    assert (signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)) == handlers
+
+
+def test_second_interrupt_stops_at_once(straight, tmp_path, monkeypatch, capsys):
+    step = RunCallback._on_step
+    asked = []
+
+    def step_and_stop(self):
+        if self.num_timesteps > 200:
+            asked.append(self.num_timesteps)
+            os.kill(os.getpid(), signal.SIGINT)
+        return step(self)
+
+    monkeypatch.setattr(RunCallback, "_on_step", step_and_stop)
+    out = tmp_path / "run"
+    assert main(["icarus_club", "--config", str(config_file(tmp_path)), "--out", str(out), "--seed", "7"]) == 130
+    assert capsys.readouterr().err == "stopped\n"
+    assert len(asked) == 2
+    monkeypatch.undo()
+    assert main(["icarus_club", "--resume", str(out)]) == 0
+    assert_same_run(straight, out)
+
+
+def test_run_that_was_killed_before_its_first_checkpoint_begins_again(straight, tmp_path):
+    out = train(config_file(tmp_path), tmp_path / "run")
+    for name in ("checkpoint.zip", "best_model.zip", "final_model.zip"):
+        (out / name).unlink()
+    assert main(["icarus_club", "--resume", str(out)]) == 0
+    assert_same_run(straight, out)
+
+
+# --- what can't be resumed
+
+
+@pytest.fixture
+def finished(straight, tmp_path) -> Path:
+    """A copy of the finished run."""
+    import shutil
+
+    return Path(shutil.copytree(straight, tmp_path / "copy"))
+
+
+def test_finished_run_says_how_to_go_on(finished, capsys):
+    before = {path: path.read_bytes() for path in finished.glob("*.*")}
+    assert refused(capsys, "--resume", finished) == (
+        f"{finished} has finished its 512 steps; --total-timesteps N with a larger N goes on"
+    )
+    assert "has finished its 512 steps" in refused(capsys, "--resume", finished, "--total-timesteps", "100")
+    assert {path: path.read_bytes() for path in finished.glob("*.*")} == before
+
+
+def test_folder_that_is_no_run_is_refused(tmp_path, capsys):
+    assert "is no run folder: it has no config.yaml" in refused(capsys, "--resume", tmp_path)
+    assert "is no run folder" in refused(capsys, "--resume", tmp_path / "missing")
+    config_file(tmp_path).rename(tmp_path / "config.yaml")
+    assert "is no run folder: it has no run.json" in refused(capsys, "--resume", tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} == {"config.yaml"}
+
+
+def test_missing_and_broken_checkpoints_are_refused(finished, capsys):
+    checkpoint = finished / "checkpoint.zip"
+    content = checkpoint.read_bytes()
+    checkpoint.unlink()
+    assert refused(capsys, "--resume", finished) == f"there is no checkpoint {checkpoint}: nothing to resume"
+    middle = len(content) // 2
+    for broken in (b"", b"no zip", content[:middle], content[:middle] + b"\x00" * 99 + content[middle + 99 :]):
+        checkpoint.write_bytes(broken)
+        assert f"{checkpoint} is no whole checkpoint: " in refused(capsys, "--resume", finished)
+    checkpoint.write_bytes((finished / "best_model.zip").read_bytes())
+    assert f"{checkpoint} is no whole checkpoint: " in refused(capsys, "--resume", finished)
+
+
+def test_broken_description_is_refused(finished, capsys):
+    for text in ("", "{", "[]", "{}", '{"game": "icarus_club_v0", "options": {}, "seed": "x"}'):
+        (finished / "run.json").write_text(text)
+        assert f"{finished / 'run.json'} is broken: " in refused(capsys, "--resume", finished)
+    (finished / "run.json").write_text('{"game": "chess", "options": {"num_players": 3}, "seed": 1}')
+    assert "unknown game 'chess'" in refused(capsys, "--resume", finished)
+
+
+@pytest.mark.parametrize(
+    "more",
+    [["--seed", "7"], ["--num-players", "3"], ["--config", "x.yaml"], ["--out", "elsewhere"]],
+    ids=lambda m: m[0],
+)
+def test_resumed_run_keeps_its_settings(more, finished, capsys):
+    assert "only --total-timesteps may be given beside it" in refused(capsys, "--resume", finished, *more)
+
+
+def test_settings_edited_in_a_run_folder_are_refused(finished, capsys):
+    text = (finished / "config.yaml").read_text()
+    for key, old, new in (("n_envs", "8", "16"), ("learning_rate", "lin_1e-2", "0.5"), ("late_start", "0.5", "0.1")):
+        (finished / "config.yaml").write_text(text.replace(f"{key}: {old}\n", f"{key}: {new}\n"))
+        message = refused(capsys, "--resume", finished, "--total-timesteps", "600")
+        assert f"was written with {key} = " in message
+        assert "a run goes on with its own" in message
+    described = json.loads((finished / "run.json").read_text())
+    (finished / "config.yaml").write_text(text)
+    (finished / "run.json").write_text(json.dumps(described | {"options": {"num_players": 4}}))
+    assert "num_players = 3" in refused(capsys, "--resume", finished)
+
+
+# --- bad input
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({"opponents": {"hueristic": 1.0}}, "unknown policy 'hueristic'; did you mean 'heuristic'?"),
+        ({"opponents": {"missing.zip": 1.0}}, "there is no model file 'missing.zip'"),
+        ({"eval_opponents": ["self"]}, "unknown policy 'self'"),
+        ({"eval_opponents": ["random", "snapshots"]}, "unknown policy 'snapshots'"),
+        ({"env_kwargs": {"num_player": 3}}, "env_kwargs: unknown key 'num_player'; did you mean 'num_players'?"),
+        ({"env_kwargs": {"self": 3}}, "env_kwargs: unknown key 'self'"),
+        ({"env_kwargs": {"num_players": 9}}, "num_players is 9; allowed is a whole number from 3 to 5"),
+        ({"env_kwargs": {1: 2}}, "env_kwargs: unknown key 1"),
+        ({"batch_size": 48}, "batch_size is 48; allowed is a divisor of n_steps * n_envs = 64"),
+    ],
+    ids=str,
+)
+def test_configuration_that_can_not_be_run_leaves_no_folder(changes, expected, tmp_path, capsys):
+    config = config_file(tmp_path, **changes)
+    assert expected in refused(capsys, "--config", config, "--out", tmp_path / "run")
+    assert [path.name for path in tmp_path.iterdir()] == ["tiny.yaml"]
+
+
+def test_folder_that_holds_something_is_never_written_into(tmp_path, capsys):
+    config = config_file(tmp_path)
+    message = refused(capsys, "--config", config, "--out", tmp_path)
+    assert message == f"{tmp_path} is not an empty folder: name another one, or --resume {tmp_path}"
+    assert "is not an empty folder" in refused(capsys, "--config", config, "--out", config)
+    assert [path.name for path in tmp_path.iterdir()] == ["tiny.yaml"]
+
+
+def test_full_disk_leaves_the_last_whole_files_and_the_run_goes_on(straight, tmp_path):
+    # the first checkpoint still fits, the one with the optimiser's moments does not
+    size = (straight / "checkpoint.zip").stat().st_size - 2000
+    limit = f"import resource as r; r.setrlimit(r.RLIMIT_FSIZE, ({size}, {size}))"
+    out = tmp_path / "run"
+    done = subprocess.run(
+        command("--config", config_file(tmp_path), "--out", out, "--seed", "7", before=limit),
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 2, done.stderr
+    assert done.stderr == "error: [Errno 27] File too large\n"
+    assert not list(out.glob(".*"))
+    with zipfile.ZipFile(out / "checkpoint.zip") as archive:
+        assert archive.testzip() is None
+    assert main(["icarus_club", "--resume", str(out)]) == 0
+    assert_same_run(straight, out)

@@ -1,0 +1,148 @@
+"""Before self-play: a first policy from playouts.
+
+In games of chance a single action moves the return by far less than luck does, and policy gradients from played games drown.
+So a run may begin with positions in which *every* legal action is valued by random playouts with the same random numbers
+(rollout policy iteration: Tesauro & Galperin, "On-line policy improvement using Monte-Carlo search", 1996). The network
+learns to prefer what did better, and to foresee the return; self-play goes on from there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from sb3_contrib import MaskablePPO
+
+from card_envs.games.game import Game
+from card_envs.kernels import batch
+from card_envs.kernels.rng import seed_words
+from card_envs.policies.tables import ASKED, Tables
+
+AT_ONCE = 2048
+THREADS = 2
+MINIBATCH = 1024
+
+
+class Positions:
+    """Decisions with every legal action valued.
+
+    Attributes:
+        observation: float32, (k, O).
+        action_mask: int8, (k, A).
+        value: float32, (k, A): the mean return after each legal action, else 0.
+    """
+
+    def __init__(self, count: int, game: Game) -> None:
+        self.observation = np.empty((count, game.layout.size), np.float32)
+        self.action_mask = np.empty((count, game.num_actions), np.int8)
+        self.value = np.empty((count, game.num_actions), np.float32)
+
+
+def value_positions(
+    game: Game,
+    count: int,
+    playouts: int,
+    decisions: tuple[float, float],
+    seed: np.random.SeedSequence,
+    progress: Callable[[int], None],
+) -> Positions:
+    """Plays random games to a random point and values every legal action there.
+
+    Args:
+        game: what is played.
+        count: how many positions with a choice.
+        playouts: playouts for every action.
+        decisions: the point is drawn uniformly between these numbers of decisions.
+        seed: seeds everything.
+        progress: called with the number of positions since the last call.
+    """
+    positions = Positions(count, game)
+    chunks = [(start, min(AT_ONCE, count - start)) for start in range(0, count, AT_ONCE)]
+
+    def fill(job: tuple[tuple[int, int], np.random.SeedSequence]) -> int:
+        (start, size), child = job
+        part = slice(start, start + size)
+        _fill(game, positions, part, playouts, decisions, child)
+        return size
+
+    with ThreadPoolExecutor(THREADS) as pool:
+        for size in pool.map(fill, zip(chunks, seed.spawn(len(chunks)), strict=True)):
+            progress(size)
+    return positions
+
+
+def _fill(
+    game: Game,
+    positions: Positions,
+    part: slice,
+    playouts: int,
+    decisions: tuple[float, float],
+    seed: np.random.SeedSequence,
+) -> None:
+    size = part.stop - part.start
+    tables = Tables(game, size, skip_forced=True)
+    chance, choices, points = seed.spawn(3)
+    tables.states["rng"], tables.rngs[:] = seed_words(chance, size), seed_words(choices, size)
+    tables.drivers[:] = ASKED
+    draw = np.random.default_rng(points)
+    waiting = np.arange(size)
+    while len(waiting):
+        tables.start(waiting)
+        tables.skip(waiting, draw.uniform(*decisions, len(waiting)).astype(np.int64), batch.RANDOM)
+        waiting = waiting[~tables.advance(waiting)]  # those that had no choice left
+    rows = np.arange(size)
+    asked = tables.decisions(rows)
+    value = np.empty((size, game.num_actions))
+    tables.value_actions(rows, playouts, value)
+    positions.observation[part], positions.action_mask[part] = asked.observation, asked.action_mask
+    positions.value[part] = value
+
+
+def fit(
+    model: MaskablePPO,
+    positions: Positions,
+    epochs: int,
+    learning_rate: float,
+    rng: np.random.Generator,
+    progress: Callable[[int], None],
+) -> None:
+    """Teaches the model's network to prefer the better actions, and its critic their value.
+
+    The actor climbs the expected advantage over an even choice, the critic meets the value of what the actor would do.
+    """
+    policy = model.policy
+    policy.set_training_mode(True)
+    optimizer = torch.optim.Adam(policy.parameters(), lr=learning_rate)
+    count = len(positions.observation)
+    for _ in range(epochs):
+        for rows in np.array_split(rng.permutation(count), max(1, count // MINIBATCH)):
+            loss = _loss(model, positions, rows)
+            optimizer.zero_grad()
+            loss.backward()
+            torch.nn.utils.clip_grad_norm_(policy.parameters(), model.max_grad_norm)
+            optimizer.step()
+            progress(len(rows))
+
+
+def _loss(model: MaskablePPO, positions: Positions, rows: npt.NDArray[np.int64]) -> torch.Tensor:
+    observation = torch.as_tensor(positions.observation[rows])
+    mask = torch.as_tensor(positions.action_mask[rows]) == 1
+    value = torch.as_tensor(positions.value[rows])
+    network = model.policy.mlp_extractor
+    latent_pi, latent_vf = network(observation)
+    logits = model.policy.action_net(latent_pi).masked_fill(~mask, -1e8)
+    log_prob = torch.log_softmax(logits, dim=1)
+    prob = log_prob.exp()
+    even = value.sum(dim=1) / mask.sum(dim=1)
+    gain = (prob * (value - even[:, None])).masked_fill(~mask, 0.0).sum(dim=1)
+    entropy = -(prob * log_prob).masked_fill(~mask, 0.0).sum(dim=1)
+    expected = (prob.detach() * value).sum(dim=1)
+    critic = model.policy.value_net(latent_vf).squeeze(1)
+    return (
+        -gain.mean()
+        - max(model.ent_coef, 1e-3) * entropy.mean()
+        + model.vf_coef * 0.1 * torch.nn.functional.mse_loss(critic, expected)
+    )
