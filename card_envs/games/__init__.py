@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 #: id with version -> (folder under `games/`, Gymnasium name)
 GAMES: dict[str, tuple[str, str]] = {
     "icarus_club_v0": ("icarus_club", "IcarusClub-v0"),
+    "icons_v0": ("icons", "Icons-v0"),
+    "micons_v0": ("micons", "Micons-v0"),
+    "ice_points_v0": ("ice_points", "IcePoints-v0"),
 }
 
 

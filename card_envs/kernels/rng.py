@@ -30,11 +30,12 @@ def next_uint64(rng):
 def below(rng, bound):
     """An integer in 0 … bound - 1, without bias (Lemire 2019). `bound` lies in 1 … 2**31."""
     limit = _U(bound)
-    threshold = (_U(0x100000000) - limit) % limit
-    while True:
-        product = (next_uint64(rng) >> _U(32)) * limit
-        if (product & _MASK32) >= threshold:
-            return np.int64(product >> _U(32))
+    product = (next_uint64(rng) >> _U(32)) * limit
+    if (product & _MASK32) < limit:  # rarely: only then is the division needed that finds what to draw again
+        threshold = (_U(0x100000000) - limit) % limit
+        while (product & _MASK32) < threshold:
+            product = (next_uint64(rng) >> _U(32)) * limit
+    return np.int64(product >> _U(32))
 
 
 @jit

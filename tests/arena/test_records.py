@@ -65,18 +65,20 @@ def test_record_is_written_as_the_format_says(name, num_players, tmp_path):
     lines = text.decode("utf-8").split("\n")[:-1]
     assert len(lines) == 3
     game = make_game(name, num_players)
-    for line, returns, scores in zip(lines, results.returns, results.scores, strict=True):
+    for line, returns, scores, wins in zip(lines, results.returns, results.scores, results.wins, strict=True):
         record = json.loads(line)
         assert list(record) == KEYS
         assert record["format"] == "card-envs-record/1"
         assert record["game"] == name
-        assert record["options"] == {"num_players": num_players}
+        assert record["options"] == game.options_to_json()
+        assert record["options"]["num_players"] == num_players
+        assert not {"render_mode", "illegal_action"} & record["options"].keys()
         assert type(record["truncated"]) is bool
         assert list(record["scores"]) == list(record["returns"]) == game.agents
         assert all(type(score) is int for score in record["scores"].values())
         assert list(record["scores"].values()) == scores.tolist()
         assert list(record["returns"].values()) == pytest.approx(returns.tolist(), abs=1e-9)
-        assert record["winners"] == [agent for agent in game.agents if record["returns"][agent] > 0]
+        assert record["winners"] == [agent for agent, win in zip(game.agents, wins, strict=True) if win]
         for event in record["events"]:
             if event[0] == "chance":
                 assert len(event) == 3
@@ -462,6 +464,13 @@ def test_ending_that_differs_is_named_with_the_right_one(key, change, record):
     message = refused(record, line=2)
     assert message.startswith(f"line 2, after event {len(record['events']) - 1}: {key}: ")
     assert message.endswith(f"expected is {right!r}")
+
+
+def test_true_is_not_one_as_a_return(record):
+    winner = record["winners"][0]
+    assert record["returns"][winner] == 1.0
+    record["returns"][winner] = True
+    assert "returns: " in refused(record)
 
 
 @pytest.mark.parametrize("key", ["scores", "returns"])

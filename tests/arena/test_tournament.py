@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 
 from card_envs.arena import match
+from card_envs.arena.match import Results, rotated
 from card_envs.arena.records import replay
 from card_envs.arena.report import text_table, write_csv, write_picture
 from card_envs.arena.statistics import Estimate, estimate, t95
-from card_envs.arena.tournament import num_games, play_tournament, unique_names
+from card_envs.arena.tournament import _pairing, num_games, play_tournament, unique_names
 from card_envs.errors import CardEnvsError
 from card_envs.games import make_game
 from card_envs.policies import make_policy
@@ -79,6 +80,27 @@ def test_figures_are_those_of_the_games(game):
         counts = [sum(event[0] != "chance" for event in record["events"]) for record in records]
         assert pairing.decisions == pytest.approx(np.mean(counts))
         assert result.payoff(a, 1 - a).mean == pytest.approx(own.mean())
+
+
+def test_win_that_is_shared_counts_in_parts():
+    half, third = 1 / 2, 1 / 3
+    games = rotated([0, 1, 1], 2, seed=0, stream=0)
+    results = Results(
+        returns=np.array(
+            [[1, -0.5, -0.5], [0.25, 0.25, -0.5], [0, 0, 0], [-0.5, 0.25, 0.25], [0, 0, 0], [-0.5, -0.5, 1]]
+        ),
+        wins=np.array([[1, 0, 0], [half, half, 0], [third] * 3, [0, half, half], [0, 0, 0], [0, 0, 1]]),
+        scores=np.zeros((6, 3), np.int64),
+        decisions=np.arange(6),
+        truncated=np.array([False, False, False, False, True, False]),
+        actions=[],
+    )
+    pairing = _pairing(results, games, 3)
+    np.testing.assert_allclose(pairing.returns, [(1 + 0.25 + 0) / 3, (-0.5 + 0 + 1) / 3])
+    np.testing.assert_allclose(pairing.wins, [(1 + half + third) / 3, (0 + 0 + 1) / 3])
+    np.testing.assert_allclose(pairing.seat_returns, [(1 - 0.5) / 2, 0.125, 0.5])
+    assert pairing.decisions == 2.5
+    assert pairing.truncated == pytest.approx(1 / 6)
 
 
 def test_overall_is_the_mean_over_the_others_by_deal(result):

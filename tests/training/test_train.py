@@ -213,6 +213,14 @@ def test_best_model_is_that_of_the_best_evaluation(straight):
         assert json.loads(archive.read("data"))["num_timesteps"] == progress["best_steps"]
 
 
+def test_snapshots_are_taken_when_they_are_due(straight):
+    with zipfile.ZipFile(straight / "checkpoint.zip") as archive:
+        values = json.loads(archive.read("values.json"))
+    # rollouts begin every 64 steps: at 128, 256, 320 and 448 one of the multiples of 100 has passed
+    assert values["learner"]["snapshots_taken"] == 4
+    assert values["progress"]["next_snapshot"] == 500
+
+
 # --- stopped and resumed
 
 

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from card_envs.games.icarus_club.chances import count_cards, is_unseen, may_follow, own_chance, stays_best
 from card_envs.games.icarus_club.rules import follow_suit, suit_of
 from card_envs.games.icarus_club.state import (
     LANE_1,
@@ -75,15 +76,6 @@ def is_last_round(s):
 
 
 @jit
-def may_follow(s, seat, suit):
-    """How many other players may hold the suit."""
-    count = 0
-    for other in range(s.num_players):
-        count += other != seat and not s.void[other, suit]
-    return count
-
-
-@jit
 def followers(s, seat, others):
     """Lists for every suit who else may hold it, then, in place of a seat, the player count for nobody."""
     for suit in range(NUM_SUITS):
@@ -96,37 +88,6 @@ def followers(s, seat, others):
 
 
 @jit
-def is_unseen(s, seat, card):
-    return s.where[card] < s.num_players and s.where[card] != seat
-
-
-@jit
-def stays_best(s, seat, suit, unseen, above, rivals):
-    """The chance that none of `rivals` players beats a card, if `above` of the suit's `unseen` cards are higher."""
-    if above == 0 or rivals == 0:
-        return 1.0
-    holds = 1.0 - (1.0 - 1.0 / may_follow(s, seat, suit)) ** unseen
-    return (1.0 - holds * above / unseen) ** rivals
-
-
-@jit
-def own_chance(s, seat, suit, gone):
-    """The chance that a random one of the seat's cards of the suit, without card `gone`, wins; and how many it has."""
-    rivals = may_follow(s, seat, suit)
-    unseen = 0
-    for card in range(suit * NUM_RANKS, (suit + 1) * NUM_RANKS):
-        unseen += is_unseen(s, seat, card)
-    above, count, total = unseen, 0, 0.0
-    for card in range(suit * NUM_RANKS, (suit + 1) * NUM_RANKS):
-        if is_unseen(s, seat, card):
-            above -= 1
-        elif s.where[card] == seat and card != gone:
-            count += 1
-            total += stays_best(s, seat, suit, unseen, above, rivals)
-    return UNIT * total / max(count, 1), count
-
-
-@jit
 def own_chances(s, seat, gone, chance):
     """The seat's chance to win each later pile, without card `gone`, which changes only those of its suit.
 
@@ -134,10 +95,10 @@ def own_chances(s, seat, gone, chance):
     """
     for suit in range(NUM_SUITS):
         if gone < 0 or suit == suit_of(gone):
-            wins, count = own_chance(s, seat, suit, gone)
+            wins, count = own_chance(s, seat, suit, gone, count_cards(s, seat, suit)[1])
             for pile in range(s.pile_now + 1, s.num_piles):
                 if suit_of(s.pile_top[pile]) == suit:
-                    chance[pile] = wins if count > 0 else 0
+                    chance[pile] = UNIT * wins if count > 0 else 0
                     count -= 1
 
 
@@ -271,7 +232,7 @@ def value_of_pile(s, seat, card, pile, chance, others, draw, earned):
     """What it is worth to lay the card on the pile."""
     before, suit, cards = suit_of(s.pile_top[pile]), suit_of(card), cards_in(s, pile)
     rivals_before, rivals = may_follow(s, seat, before), may_follow(s, seat, suit)
-    wins = own_chance(s, seat, suit, -1)[0]
+    wins = UNIT * own_chance(s, seat, suit, -1, count_cards(s, seat, suit)[1])[0]
     value = 0.0
     for i in range(earned.shape[0]):
         loser = winner_in(seat, chance[pile], before, rivals_before, others, draw[pile], i)

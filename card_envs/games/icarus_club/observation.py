@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 
+from card_envs.games.icarus_club.chances import LETS_STAND, count_cards, is_unseen, may_follow, own_chance
 from card_envs.games.icarus_club.rules import (
     follow_suit,
+    left_of,
     most_earnings,
     rank_of,
     suit_of,
     trick_winner,
 )
 from card_envs.games.icarus_club.state import (
-    MAX_LEAD,
+    CARD_OPTION,
     MAX_PILES,
     MAX_PLAYERS,
     MAX_SCORE,
@@ -20,7 +22,9 @@ from card_envs.games.icarus_club.state import (
     NUM_CARDS,
     NUM_RANKS,
     NUM_SUITS,
+    OVERWRITE_CARD,
     OVERWRITE_PILE,
+    PILE_OPTION,
     PLAY,
 )
 from card_envs.kernels.jit import jit
@@ -28,6 +32,15 @@ from card_envs.kernels.rng import below, shuffle, split
 from card_envs.kernels.state import RUNNING
 
 EXCHANGES = 2  # tried per hidden card when a deal is redrawn
+
+# Scales as factors: the compiler keeps divisions, and they are slow.
+PER_RANK, PER_HIGHER, PER_CARD, PER_PILE, PER_SCORE = (
+    1.0 / NUM_RANKS,
+    1.0 / (NUM_RANKS - 1),
+    1.0 / NUM_CARDS,
+    1.0 / MAX_PILES,
+    1.0 / MAX_SCORE,
+)
 
 
 @jit
@@ -40,18 +53,18 @@ def observe(s, seat, at, out):
     left = s.num_piles - s.pile_now
     if left > 0:
         out[at.tricks_left + left - 1] = 1.0
-    for card in range(NUM_CARDS):
-        if s.where[card] == seat:
-            out[at.hand + card] = 1.0
-        elif s.where[card] < n:
-            out[at.unseen + card] = 1.0
+    where = s.where
+    hand, unseen = out[at.hand : at.hand + NUM_CARDS], out[at.unseen : at.unseen + NUM_CARDS]
+    for card in range(NUM_CARDS):  # without branches, in slices: the compiler takes many cards at once
+        hand[card] = where[card] == seat
+        unseen[card] = (where[card] < n) & (where[card] != seat)
     observe_seats(s, seat, at, out)
     observe_lane(s, at, out)
-    if s.end == RUNNING and s.phase == PLAY:
-        observe_chances(s, seat, at, out)
+    observe_suits(s, seat, at, out)
+    if s.end == RUNNING and s.player == seat:
+        observe_options(s, seat, at, out)
     if s.phase == OVERWRITE_PILE:
         out[at.chosen_suit + suit_of(s.chosen)] = 1.0
-        out[at.chosen_rank] = rank_of(s.chosen) / NUM_RANKS
 
 
 @jit
@@ -63,19 +76,18 @@ def observe_seats(s, seat, at, out):
         out[at.trick_winner + (winner - seat) % n] = 1.0
     most = most_earnings(s)
     own = standing(s, seat, most)
+    other = seat - 1
     for k in range(n):
-        other = (seat + k) % n
+        other = left_of(s, other)
         card = s.played[other]
         if card >= 0:
             out[at.trick_suit + k * NUM_SUITS + suit_of(card)] = 1.0
-            out[at.trick_rank + k] = rank_of(card) / NUM_RANKS
-        out[at.earnings + k] = s.earnings[other] / NUM_CARDS
-        out[at.score + k] = s.score[other] / MAX_SCORE
+            out[at.trick_rank + k] = rank_of(card) * PER_RANK
+        out[at.earnings + k] = s.earnings[other] * PER_CARD
+        out[at.score + k] = s.score[other] * PER_SCORE
         if k > 0:
             for suit in range(NUM_SUITS):
                 out[at.void + (k - 1) * NUM_SUITS + suit] = s.void[other, suit]
-            lead = min(max(s.earnings[seat] - s.earnings[other], -MAX_LEAD), MAX_LEAD)
-            out[at.lead + (k - 1) * (2 * MAX_LEAD + 1) + lead + MAX_LEAD] = 1.0
             ahead = min(max(own - standing(s, other, most), -MAX_STANDING), MAX_STANDING)
             out[at.standing + (k - 1) * (2 * MAX_STANDING + 1) + ahead + MAX_STANDING] = 1.0
 
@@ -90,39 +102,96 @@ def standing(s, seat, most):
 
 @jit
 def observe_lane(s, at, out):
+    depth_scale = 1.0 / s.num_piles
     for k in range(s.num_piles - s.pile_now):
         top = s.pile_top[s.pile_now + k]
         out[at.lane_suit + k * NUM_SUITS + suit_of(top)] = 1.0
-        out[at.lane_rank + k] = rank_of(top) / NUM_RANKS
-        out[at.lane_depth + k] = s.pile_size[s.pile_now + k] / s.num_piles
+        out[at.lane_depth + k] = s.pile_size[s.pile_now + k] * depth_scale
     if s.pile_now < s.num_piles:
         out[at.stake + s.pile_size[s.pile_now] - 1] = 1.0
 
 
 @jit
-def observe_chances(s, seat, at, out):
-    """Which cards in hand would win the trick as it stands, and which of them surely."""
-    if s.played[seat] >= 0:
-        return
-    suit = follow_suit(s)
-    first, last = suit * NUM_RANKS, (suit + 1) * NUM_RANKS
-    best = -1
-    for other in range(s.num_players):
-        card = s.played[other]
-        if card >= 0 and suit_of(card) == suit:
-            best = max(best, int(card))
-    # the highest card of the suit that another seat still to play may hold
-    threat = -1
-    for other in range(s.num_players):
-        if other != seat and s.played[other] < 0 and not s.void[other, suit]:
-            for card in range(first, last):
-                if s.where[card] < s.num_players and s.where[card] != seat and card > threat:
-                    threat = card
-    for card in range(first, last):
-        if s.where[card] == seat and card > best:
-            out[at.wins_now + card] = 1.0
-            if card > threat:
-                out[at.wins_surely + card] = 1.0
+def observe_suits(s, seat, at, out):
+    for pile in range(s.pile_now + 1, s.num_piles):
+        out[at.suit_ahead + suit_of(s.pile_top[pile])] += s.pile_size[pile] * (0.5 * PER_PILE)
+    for suit in range(NUM_SUITS):
+        held, unseen = count_cards(s, seat, suit)
+        out[at.suit_held + suit] = held * PER_RANK
+        out[at.suit_unseen + suit] = unseen * PER_RANK
+        if held > 0 and (s.phase != PLAY or out[at.suit_ahead + suit] > 0.0):
+            out[at.suit_chance + suit] = own_chance(s, seat, suit, -1, unseen)[0]
+
+
+@jit
+def observe_options(s, seat, at, out):
+    """What every legal action would do."""
+    if s.phase == PLAY:
+        follow = follow_suit(s)
+        if out[at.suit_held + follow] > 0.0:
+            observe_cards(s, seat, follow, at, out)
+        else:
+            for suit in range(NUM_SUITS):
+                if out[at.suit_held + suit] > 0.0:
+                    observe_cards(s, seat, suit, at, out)
+    elif s.phase == OVERWRITE_CARD:
+        for other in range(s.num_players):
+            if other != seat:
+                card = s.played[other]
+                higher = 0
+                for above in range(card + 1, (suit_of(card) + 1) * NUM_RANKS):
+                    higher += is_unseen(s, seat, above)
+                observe_card(card, higher, 0.0, at, out)
+    else:
+        chosen = suit_of(s.chosen)
+        for k in range(s.num_piles - s.pile_now - 1):
+            pile = s.pile_now + 1 + k
+            top = suit_of(s.pile_top[pile])
+            i = at.pile_options + k * PILE_OPTION
+            out[i] = 1.0
+            out[i + 1] = s.pile_size[pile] * PER_PILE
+            out[i + 2] = k * PER_HIGHER
+            out[i + 3] = out[at.suit_held + top]
+            out[i + 4] = out[at.suit_chance + top]
+            out[i + 5] = out[at.suit_held + chosen]
+            out[i + 6] = out[at.suit_chance + chosen]
+
+
+@jit
+def observe_cards(s, seat, suit, at, out):
+    """The cards of one suit that may be played."""
+    best, rivals = NUM_CARDS, 0  # off suit nothing wins
+    if suit == follow_suit(s):
+        best = -1
+        for other in range(s.num_players):
+            card = s.played[other]
+            if card < 0:
+                rivals += (other != seat) & (s.void[other, suit] == 0)
+            elif suit_of(card) == suit:
+                best = max(best, int(card))
+    unseen = count_cards(s, seat, suit)[1]
+    each = LETS_STAND[may_follow(s, seat, suit), unseen]
+    higher = 0
+    for card in range((suit + 1) * NUM_RANKS - 1, suit * NUM_RANKS - 1, -1):
+        if s.where[card] == seat:
+            wins = 1.0 if card > best else 0.0
+            for _ in range(rivals):
+                wins *= each[higher]
+            observe_card(card, higher, wins, at, out)
+        higher += is_unseen(s, seat, card)
+
+
+@jit
+def observe_card(card, higher, wins, at, out):
+    suit = suit_of(card)
+    i = at.card_options + card * CARD_OPTION
+    out[i] = 1.0
+    out[i + 1] = rank_of(card) * PER_RANK
+    out[i + 2] = out[at.suit_held + suit]
+    out[i + 3] = out[at.suit_ahead + suit]
+    out[i + 4] = out[at.suit_chance + suit]
+    out[i + 5] = higher * PER_HIGHER
+    out[i + 6] = wins
 
 
 # --- other deals ------------------------------------------------------------------------------------------------------

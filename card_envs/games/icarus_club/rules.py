@@ -38,7 +38,7 @@ def rank_of(card):
 @jit
 def left_of(s, seat):
     """The next seat clockwise."""
-    return (seat + 1) % s.num_players
+    return seat + 1 if seat + 1 < s.num_players else 0
 
 
 # --- chance ---------------------------------------------------------------------------------------------------------
@@ -284,12 +284,13 @@ def legal_actions(s, mask):
     mask[:] = 0
     count = 0
     if s.phase == PLAY:
-        suit = follow_suit(s)
-        must_follow = holds_suit(s, s.player, suit)  # T2
-        for card in range(NUM_CARDS):
-            if s.where[card] == s.player and (not must_follow or suit_of(card) == suit):
-                mask[card] = 1
-                count += 1
+        where, seat, suit = s.where, s.player, follow_suit(s)
+        first, last = 0, NUM_CARDS
+        if holds_suit(s, seat, suit):  # T2
+            first, last = suit * NUM_RANKS, (suit + 1) * NUM_RANKS
+        for card in range(first, last):
+            mask[card] = where[card] == seat
+            count += mask[card]
     elif s.phase == OVERWRITE_CARD:
         for seat in range(s.num_players):  # T5: a card that another player played
             if seat != s.player:

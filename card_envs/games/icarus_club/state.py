@@ -52,8 +52,10 @@ STATE = record_dtype(
 
 # Differences between players decide this game, so they are shown at a resolution of one card up to these bounds.
 MAX_STANDING = 20
-MAX_LEAD = 12
 MAX_SCORE = 135  # five rounds of 27 cards: who has more than half of a round's cards has the most and scores 0
+
+
+CARD_OPTION, PILE_OPTION = 7, 7  # numbers that describe an option
 
 
 def cards_per_hand(num_players: int) -> int:
@@ -74,34 +76,44 @@ def layout(num_players: int) -> Layout:
             ),
             Segment("hand", (NUM_CARDS,), "1 = card in the observer's hand"),
             Segment("unseen", (NUM_CARDS,), "1 = card in another player's hand as far as the observer knows"),
+            Segment("suit_held", (NUM_SUITS,), "own cards of each suit / 11"),
+            Segment("suit_unseen", (NUM_SUITS,), "unseen cards of each suit / 11"),
+            Segment("suit_ahead", (NUM_SUITS,), "cards in later piles, by the suit of the top card / 22"),
+            Segment(
+                "suit_chance",
+                (NUM_SUITS,),
+                "the chance that a random own card wins a later trick of its suit; "
+                "while a trick is played only for suits that a later pile has",
+            ),
             Segment("void", (n - 1, NUM_SUITS), "1 = this opponent was seen not to hold the suit in this round"),
             Segment("lane_suit", (piles, NUM_SUITS), "one-hot per remaining pile from the left: suit of its top card"),
-            Segment("lane_rank", (piles,), "rank of that card / 11"),
             Segment("lane_depth", (piles,), f"cards in that pile / {piles}"),
             Segment("trick_suit", (n, NUM_SUITS), "one-hot per seat: suit of its card in the current trick"),
             Segment("trick_rank", (n,), "rank of that card / 11"),
             Segment("trick_start", (n,), "one-hot: the seat that leads this trick; once it is won, its winner"),
             Segment("trick_winner", (n,), "one-hot: the seat that wins the trick as it stands; zeros for nobody"),
-            Segment(
-                "wins_now",
-                (NUM_CARDS,),
-                "1 = card in hand that would win the trick as it stands; only until the observer has played",
-            ),
-            Segment(
-                "wins_surely",
-                (NUM_CARDS,),
-                "1 = such a card that nobody else still to play can beat, as far as the observer knows",
-            ),
             Segment("stake", (piles,), "one-hot: 1 … cards in the leftmost pile, which the winner of this trick takes"),
             Segment("chosen_suit", (NUM_SUITS,), "one-hot: suit of the card chosen for an overwrite"),
-            Segment("chosen_rank", (1,), "rank of that card / 11"),
             Segment("earnings", (n,), "cards taken in this round / 55"),
             Segment("score", (n,), f"sum of the completed rounds / {MAX_SCORE}"),
-            Segment("lead", (n - 1, 2 * MAX_LEAD + 1), "one-hot per opponent: own earnings minus theirs, cut at ±12"),
             Segment(
                 "standing",
                 (n - 1, 2 * MAX_STANDING + 1),
                 "one-hot per opponent: own sum minus theirs if the round ended now (R2), cut at ±20",
+            ),
+            Segment(
+                "card_options",
+                (NUM_CARDS, CARD_OPTION),
+                "each legal card of the observer: 1; rank / 11; `suit_held`, `suit_ahead`, `suit_chance` of its suit; "
+                "unseen higher cards of its suit / 10; the chance that it wins this trick",
+                first_action=0,
+            ),
+            Segment(
+                "pile_options",
+                (MAX_PILES - 1, PILE_OPTION),
+                "each legal pile: 1; its cards / 11; its distance / 10; `suit_held`, `suit_chance` of its top card's "
+                "suit; `suit_held`, `suit_chance` of the chosen card's suit",
+                first_action=LANE_1,
             ),
         ]
     )

@@ -1,0 +1,79 @@
+"""Chances as a seat of The Icarus Club can reckon them: from the cards that it has not seen, and who did not follow."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from card_envs.games.icarus_club.state import MAX_PLAYERS, NUM_RANKS
+from card_envs.kernels.jit import jit
+
+
+@jit
+def may_follow(s, seat, suit):
+    """How many other players may hold the suit."""
+    count = 0
+    for other in range(s.num_players):
+        count += (other != seat) & (s.void[other, suit] == 0)
+    return count
+
+
+@jit
+def is_unseen(s, seat, card):
+    return (s.where[card] < s.num_players) & (s.where[card] != seat)
+
+
+def _lets_stand() -> npt.NDArray[np.float64]:
+    holders = np.arange(MAX_PLAYERS)[:, None, None]
+    unseen = np.arange(NUM_RANKS + 1)[None, :, None]
+    above = np.minimum(np.arange(NUM_RANKS + 1)[None, None, :], unseen)
+    holds = 1.0 - (1.0 - 1.0 / np.maximum(holders, 1)) ** unseen
+    return np.asarray(1.0 - holds * above / np.maximum(unseen, 1))
+
+
+# LETS_STAND[holders, unseen, above]: the chance that one player does not beat a card. Each of the suit's `unseen` cards
+# lies with any of `holders` players; who has some plays any of them; `above` of them are higher.
+LETS_STAND = _lets_stand()
+# The chance that none of the holders beats it, in 1/1024: whole numbers add up faster.
+UNIT = 1024
+STAYS_BEST = np.rint(UNIT * LETS_STAND ** np.arange(MAX_PLAYERS)[:, None, None]).astype(np.int32)
+
+
+@jit
+def stays_best(s, seat, suit, unseen, above, rivals):
+    """The chance that none of the `rivals` players still to play beats a card of the suit."""
+    each = LETS_STAND[may_follow(s, seat, suit), unseen, above]
+    chance = 1.0
+    for _ in range(rivals):
+        chance *= each
+    return chance
+
+
+@jit
+def own_chance(s, seat, suit, gone, unseen):
+    """The chance that a random one of the seat's cards of the suit, without card `gone`, wins; and how many it has.
+
+    Without branches and in a slice of fixed length, the compiler takes many cards at once.
+    """
+    first = suit * NUM_RANKS
+    where = s.where[first : first + NUM_RANKS]
+    best = STAYS_BEST[may_follow(s, seat, suit), unseen]
+    above, count, total = unseen, 0, 0
+    for i in range(NUM_RANKS):
+        own = (where[i] == seat) & (first + i != gone)
+        count += own
+        total += own * best[above]
+        above -= (where[i] < s.num_players) & (where[i] != seat)
+    return total / (UNIT * max(count, 1)), count
+
+
+@jit
+def count_cards(s, seat, suit):
+    """How many cards of the suit the seat holds, and how many it has not seen."""
+    n = s.num_players
+    where = s.where[suit * NUM_RANKS : (suit + 1) * NUM_RANKS]
+    held, in_hands = 0, 0
+    for i in range(NUM_RANKS):
+        held += where[i] == seat
+        in_hands += where[i] < n
+    return held, in_hands - held

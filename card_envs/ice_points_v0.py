@@ -1,0 +1,5 @@
+"""Ice Points as PettingZoo's users expect it: `ice_points_v0.env(num_players=None, render_mode=None)`."""
+
+from card_envs.envs.versions import version_module
+
+env, raw_env = version_module("ice_points_v0")

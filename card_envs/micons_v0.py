@@ -1,0 +1,5 @@
+"""Micons as PettingZoo's users expect it: `micons_v0.env(num_players=None, render_mode=None)`."""
+
+from card_envs.envs.versions import version_module
+
+env, raw_env = version_module("micons_v0")
