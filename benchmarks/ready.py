@@ -15,7 +15,7 @@ from card_envs.games.game import Game
 
 
 class ReadyVecEnv(VecEnv):
-    """Observations, masks, rewards and ends recorded from random play of a game, given out in turn whatever is played."""
+    """Observations, masks, rewards and ends of random play, recorded beforehand and given out whatever is played."""
 
     def __init__(self, game: Game, num_envs: int, length: int = 64) -> None:
         self.render_mode = None

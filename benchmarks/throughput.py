@@ -32,7 +32,17 @@ from card_envs.games import GAMES, make_game, player_counts
 from card_envs.kernels import batch
 from card_envs.kernels.rng import seed_words
 
-PACKAGES = ("numpy", "numba", "gymnasium", "pettingzoo", "open-spiel", "rlcard", "torch", "stable-baselines3", "sb3-contrib")
+PACKAGES = (
+    "numpy",
+    "numba",
+    "gymnasium",
+    "pettingzoo",
+    "open-spiel",
+    "rlcard",
+    "torch",
+    "stable-baselines3",
+    "sb3-contrib",
+)
 STEPS = ("kernels", "aec", "training", "start")
 
 
@@ -158,10 +168,12 @@ def texas_holdem() -> Any:
 
             return texas_holdem_v4.env()
     except ImportError as error:
-        raise CardEnvsError(f"texas_holdem_v4 needs the extra 'bench': pip install 'card-envs[bench]' ({error})") from error
+        raise CardEnvsError(
+            f"texas_holdem_v4 needs the extra 'bench': pip install 'card-envs[bench]' ({error})"
+        ) from error
 
 
-# --- training -----------------------------------------------------------------------------------------------------------
+# --- training ---------------------------------------------------------------------------------------------------------
 
 
 def training_contenders(name: str) -> list[Contender]:
@@ -170,10 +182,11 @@ def training_contenders(name: str) -> list[Contender]:
 
     from benchmarks.ready import ReadyVecEnv
     from card_envs.envs.sb3 import CardVecEnv
-    from training.config import CONFIGS, activation, load_config
+    from training.config import CONFIGS, load_config, network_of
 
     game = make_game(name)
     config = load_config(CONFIGS / f"{name.rpartition('_v')[0]}.yaml")
+    policy, policy_kwargs = network_of(config, game)
     envs: dict[str, Any] = {
         "ready arrays": ReadyVecEnv(game, 256),
         f"{name} · random opponents": CardVecEnv(game, 256, "random", seed=0),
@@ -182,12 +195,12 @@ def training_contenders(name: str) -> list[Contender]:
     contenders = []
     for label, env in envs.items():
         model = MaskablePPO(
-            "MlpPolicy",
+            policy,
             env,
             n_steps=config.n_steps,
             batch_size=max(config.batch_size, 2048),
             n_epochs=config.n_epochs,
-            policy_kwargs=activation(config),
+            policy_kwargs=policy_kwargs,
             seed=0,
             device="cpu",
         )
@@ -203,7 +216,7 @@ def training_contenders(name: str) -> list[Contender]:
     return contenders
 
 
-# --- the first step of a process -----------------------------------------------------------------------------------------
+# --- the first step of a process --------------------------------------------------------------------------------------
 
 _FIRST_STEP = """
 import time
@@ -281,7 +294,9 @@ def throughput(args: argparse.Namespace) -> None:
 
 def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.throughput", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        prog="python -m benchmarks.throughput",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--only", nargs="+", choices=STEPS, metavar="PART", help=f"some of {', '.join(STEPS)}")
     parser.add_argument("--rounds", type=whole(1), default=5, help="default: %(default)s")

@@ -1,7 +1,7 @@
 """Plays policies against each other: `python -m benchmarks.tournament icarus_club random heuristic --games 4000`.
 
-Every policy sits alone among every other, on the same deals, each from every seat. Prints the table; with `--out DIR` also
-writes `table.txt`, `pairs.csv`, `standings.png` and, with `--records K`, `games.jsonl`.
+Every policy sits alone among every other, on the same deals, each from every seat. Prints the table; with `--out DIR`
+also writes `table.txt`, `pairs.csv`, `standings.png` and, with `--records K`, `games.jsonl`.
 """
 
 from __future__ import annotations
@@ -49,14 +49,22 @@ def tournament(args: argparse.Namespace) -> None:
 
 def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.tournament", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        prog="python -m benchmarks.tournament",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add_game_arguments(parser)
-    parser.add_argument("policies", nargs="+", metavar="POLICY", help="random, heuristic, or a model's .zip; two or more")
-    parser.add_argument("--games", type=whole(1), default=4000, help="games for each ordered pair (default: %(default)s)")
+    parser.add_argument(
+        "policies", nargs="+", metavar="POLICY", help="random, heuristic, or a model's .zip; two or more"
+    )
+    parser.add_argument(
+        "--games", type=whole(1, 10_000_000), default=4000, help="games for each ordered pair (default: %(default)s)"
+    )
     parser.add_argument("--seed", type=whole(0), default=0, help="default: %(default)s")
     parser.add_argument("--out", metavar="DIR", help="where to write the table, the CSV and the picture")
-    parser.add_argument("--records", type=whole(0), default=0, metavar="K", help="games of each pair to save as records")
+    parser.add_argument(
+        "--records", type=whole(0), default=0, metavar="K", help="games of each pair to save as records"
+    )
     return run(tournament, parser.parse_args(argv))
 
 

@@ -86,6 +86,8 @@ class RunCallback(BaseCallback):
         )
         self.started, self.first_step = time.perf_counter(), self.num_timesteps
         if self.num_timesteps == 0:
+            if self.config.warm_positions:
+                self.evaluate()
             self.checkpoint()
 
     def _on_rollout_start(self) -> None:

@@ -13,10 +13,12 @@ from typing import Any, get_type_hints
 import yaml
 
 from card_envs.errors import CardEnvsError, unknown_name
+from card_envs.games.game import Game
 from card_envs.policies import BUILT_IN
 
 CONFIGS = Path(__file__).resolve().parent.parent / "configs"
 POOL = ("self", "snapshots")  # opponents besides policies by name
+POLICIES = ("MlpPolicy", "OptionsPolicy")  # the second scores all options alike, see card_envs/policies/networks.py
 ACTIVATIONS = {"tanh": "Tanh", "relu": "ReLU"}
 
 
@@ -29,6 +31,7 @@ class Config:
         n_envs: games at once.
         n_steps: learner decisions per game between updates.
         learning_rate: a number, or "lin_X" for X falling linearly to 0.
+        policy: "MlpPolicy", or "OptionsPolicy" for games whose observation describes options.
         policy_kwargs: `net_arch` as for SB3 (and `activation_fn` by name: tanh, relu).
         env_kwargs: `num_players`, `skip_forced` and the game's own options.
         opponents: shares from which every other seat of every game is drawn: "self" (the network as it is), "snapshots"
@@ -36,6 +39,11 @@ class Config:
         snapshot_freq: learner decisions between snapshots.
         max_snapshots: how many are kept; the newest replaces the oldest.
         late_start: share of the games that begin late, after part of their decisions were played by `late_policy`.
+        late_from: late games begin between this part of a typical game and its end.
+        warm_positions: before self-play, so many late positions are valued by playouts and learnt (`warm_start.py`).
+        warm_playouts: random playouts for every legal action of such a position.
+        warm_epochs: how often each position is learnt.
+        warm_learning_rate: Adam's, for that.
         eval_freq: learner decisions between evaluations.
         eval_games: games an evaluation plays against each of `eval_opponents`.
         eval_opponents: policies by name; the return against the first one chooses the best model.
@@ -62,7 +70,12 @@ class Config:
     snapshot_freq: int = 250_000
     max_snapshots: int = 3
     late_start: float = 0.0
+    late_from: float = 0.75
     late_policy: str = "random"
+    warm_positions: int = 0
+    warm_playouts: int = 4
+    warm_epochs: int = 4
+    warm_learning_rate: float = 1e-3
     eval_freq: int = 250_000
     eval_games: int = 2000
     eval_opponents: list[str] = field(default_factory=lambda: ["random", "heuristic"])
@@ -158,22 +171,32 @@ _ALLOWED: dict[type, str] = {
 # What values are allowed: (keys, test, in words).
 _RANGES: tuple[tuple[tuple[str, ...], Callable[[Any], bool], str], ...] = (
     (
-        ("n_timesteps", "n_envs", "n_steps", "n_epochs", "snapshot_freq", "eval_freq", "eval_games"),
+        (
+            "n_timesteps",
+            "n_envs",
+            "n_steps",
+            "n_epochs",
+            "snapshot_freq",
+            "eval_freq",
+            "eval_games",
+            "warm_playouts",
+            "warm_epochs",
+        ),
         lambda value: value >= 1,
         "a whole number from 1",
     ),
     (("batch_size",), lambda value: value >= 2, "a whole number from 2"),
-    (("max_snapshots",), lambda value: value >= 0, "a whole number from 0"),
-    (("gamma", "gae_lambda", "late_start"), lambda value: 0 <= value <= 1, "a number from 0 to 1"),
+    (("max_snapshots", "warm_positions"), lambda value: value >= 0, "a whole number from 0"),
+    (("gamma", "gae_lambda", "late_start", "late_from"), lambda value: 0 <= value <= 1, "a number from 0 to 1"),
     (("ent_coef", "vf_coef"), lambda value: value >= 0, "a number from 0"),
-    (("max_grad_norm",), lambda value: value > 0, "a number above 0"),
+    (("max_grad_norm", "warm_learning_rate"), lambda value: value > 0, "a number above 0"),
     (
         ("learning_rate", "clip_range"),
         lambda value: isinstance(value, str) or value > 0,
         "a number above 0, or lin_NUMBER",
     ),
     (("target_kl",), lambda value: value is None or value > 0, "a number above 0, or null"),
-    (("policy",), lambda value: value == "MlpPolicy", "MlpPolicy"),
+    (("policy",), lambda value: value in POLICIES, "MlpPolicy or OptionsPolicy"),
     (("late_policy",), lambda value: value in BUILT_IN, " or ".join(BUILT_IN)),
     (
         ("eval_opponents",),
@@ -254,14 +277,18 @@ def schedule(value: float | str, where: str = "schedule") -> Any:
     return LinearSchedule(start, 0.0, 1.0)
 
 
-def activation(config: Config) -> dict[str, Any]:
-    """`policy_kwargs` with the activation function's name replaced by the function."""
+def network_of(config: Config, game: Game) -> tuple[Any, dict[str, Any]]:
+    """The policy and its keywords as `MaskablePPO` wants them."""
     import torch
 
     kwargs = dict(config.policy_kwargs)
     if "activation_fn" in kwargs:
         kwargs["activation_fn"] = getattr(torch.nn, ACTIVATIONS[kwargs["activation_fn"]])
-    return kwargs
+    if config.policy != "OptionsPolicy":
+        return config.policy, kwargs
+    from card_envs.policies.networks import OptionsPolicy
+
+    return OptionsPolicy, kwargs | {"layout": game.layout}
 
 
 def dump_config(config: Config) -> str:

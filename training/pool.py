@@ -80,7 +80,7 @@ class SelfPlayTables(LearnerTables):
         self.typical_length = float(play_games(self.game, [policy], games).decisions.mean())
 
     def _before_play(self, rows: npt.NDArray[np.int64]) -> None:
-        """Late starts: a part of the typical length, drawn uniformly, is played by `late_policy`."""
+        """Late starts: all but the end of a typical game is played by `late_policy`."""
         if self.config.late_start == 0.0:
             return
         if not self.typical_length:
@@ -88,7 +88,8 @@ class SelfPlayTables(LearnerTables):
         draws = np.empty((2, len(rows)))
         uniform_rows(self.tables.rngs, rows, draws[0])
         uniform_rows(self.tables.rngs, rows, draws[1])
-        late = rows[draws[0] < self.config.late_start]
-        decisions = (draws[1][draws[0] < self.config.late_start] * self.typical_length).astype(np.int64)
+        late = draws[0] < self.config.late_start
+        begin = self.config.late_from + (1.0 - self.config.late_from) * draws[1][late]
+        decisions = (begin * self.typical_length).astype(np.int64)
         driver = batch.HEURISTIC if self.config.late_policy == "heuristic" else batch.RANDOM
-        self.tables.skip(late, decisions, driver)
+        self.tables.skip(rows[late], decisions, driver)

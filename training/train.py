@@ -22,13 +22,15 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from card_envs.cli import add_game_arguments, options_of, run, whole
 from card_envs.errors import CardEnvsError, unknown_name
 from card_envs.files import remove_unfinished, whole_file
 from card_envs.games import game_class, make_game
 from card_envs.games.game import Game
 from card_envs.policies import make_policy
-from training.config import CONFIGS, POOL, Config, activation, dump_config, load_config, schedule
+from training.config import CONFIGS, POOL, Config, dump_config, load_config, network_of, schedule
 
 VERSIONS = ("card-envs", "numpy", "numba", "gymnasium", "pettingzoo", "torch", "stable-baselines3", "sb3-contrib")
 
@@ -142,8 +144,9 @@ def learn(game: Game, config: Config, described: dict[str, Any], folder: Path, r
     from training.callbacks import RunCallback
     from training.checkpoint import load_checkpoint
     from training.pool import SelfPlayTables
+    from training.warm_start import warm_start
 
-    torch.set_num_threads(min(2, torch.get_num_threads()))  # small networks lose time on more
+    torch.set_num_threads(1)  # small networks gain little from more, and lose much where a core is busy
     learner = SelfPlayTables(game, config)
     env = CardVecEnv(game, config.n_envs, learner=learner, seed=described["seed"])
     if resuming:
@@ -153,8 +156,9 @@ def learn(game: Game, config: Config, described: dict[str, Any], folder: Path, r
                 f"{folder} has finished its {model.num_timesteps:,} steps; --total-timesteps N with a larger N goes on"
             )
     else:
+        policy, policy_kwargs = network_of(config, game)
         model = MaskablePPO(
-            config.policy,
+            policy,
             env,
             learning_rate=schedule(config.learning_rate),
             n_steps=config.n_steps,
@@ -168,7 +172,7 @@ def learn(game: Game, config: Config, described: dict[str, Any], folder: Path, r
             max_grad_norm=config.max_grad_norm,
             target_kl=config.target_kl,
             normalize_advantage=config.normalize_advantage,
-            policy_kwargs=activation(config),
+            policy_kwargs=policy_kwargs,
             seed=described["seed"],  # of torch, NumPy and random, too
             device="cpu",
         )
@@ -178,6 +182,8 @@ def learn(game: Game, config: Config, described: dict[str, Any], folder: Path, r
     write_description(folder, config, described)
     model.set_logger(configure(str(folder / "tensorboard"), ["tensorboard"]))
     print(f"{game!r} · {config.n_timesteps:,} steps · {config.n_envs} games at once · run folder {folder}", flush=True)
+    if config.warm_positions and not resuming:
+        warm_start(model, learner, config, np.random.SeedSequence(described["seed"]))
     callback = RunCallback(learner, config, folder, progress)
     with callback.stoppable():
         model.learn(config.n_timesteps - model.num_timesteps, callback=callback, reset_num_timesteps=not resuming)

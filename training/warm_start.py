@@ -1,9 +1,9 @@
 """Before self-play: a first policy from playouts.
 
-In games of chance a single action moves the return by far less than luck does, and policy gradients from played games drown.
-So a run may begin with positions in which *every* legal action is valued by random playouts with the same random numbers
-(rollout policy iteration: Tesauro & Galperin, "On-line policy improvement using Monte-Carlo search", 1996). The network
-learns to prefer what did better, and to foresee the return; self-play goes on from there.
+In games of chance a single action moves the return by far less than luck does, and policy gradients from played games
+drown. So a run may begin with positions in which *every* legal action is valued by random playouts with the same random
+numbers (rollout policy iteration: Tesauro & Galperin, "On-line policy improvement using Monte-Carlo search", 1996). The
+network learns to prefer what did better, and to foresee the return; self-play goes on from there.
 """
 
 from __future__ import annotations
@@ -15,12 +15,17 @@ import numpy as np
 import numpy.typing as npt
 import torch
 from sb3_contrib import MaskablePPO
+from tqdm import tqdm
 
 from card_envs.games.game import Game
 from card_envs.kernels import batch
 from card_envs.kernels.rng import seed_words
 from card_envs.policies.tables import ASKED, Tables
+from training.config import Config
+from training.pool import SelfPlayTables
 
+CRITIC = 0.05  # weight of the critic's loss beside the actor's, whose numbers are small
+EVEN = 2e-3  # weight of the entropy: less lets the actor chase the playouts' noise
 AT_ONCE = 2048
 THREADS = 2
 MINIBATCH = 1024
@@ -101,6 +106,22 @@ def _fill(
     positions.value[part] = value
 
 
+def warm_start(model: MaskablePPO, learner: SelfPlayTables, config: Config, seed: np.random.SeedSequence) -> None:
+    """Values late positions by playouts and teaches them to the model, with a progress bar."""
+    learner.measure_length()
+    late = (config.late_from * learner.typical_length, learner.typical_length)
+    # children of its own: the games of the run draw from the same seed
+    chance, order = np.random.SeedSequence(seed.entropy, spawn_key=(7,)).spawn(2)
+    with tqdm(total=config.warm_positions, unit="positions", desc="valuing", disable=None, dynamic_ncols=True) as bar:
+        positions = value_positions(
+            learner.game, config.warm_positions, config.warm_playouts, late, chance, lambda count: bar.update(count)
+        )
+    total = config.warm_positions * config.warm_epochs
+    with tqdm(total=total, unit="positions", desc="learning", disable=None, dynamic_ncols=True) as bar:
+        rng = np.random.default_rng(order)
+        fit(model, positions, config.warm_epochs, config.warm_learning_rate, rng, lambda count: bar.update(count))
+
+
 def fit(
     model: MaskablePPO,
     positions: Positions,
@@ -122,7 +143,6 @@ def fit(
             loss = _loss(model, positions, rows)
             optimizer.zero_grad()
             loss.backward()
-            torch.nn.utils.clip_grad_norm_(policy.parameters(), model.max_grad_norm)
             optimizer.step()
             progress(len(rows))
 
@@ -141,8 +161,5 @@ def _loss(model: MaskablePPO, positions: Positions, rows: npt.NDArray[np.int64])
     entropy = -(prob * log_prob).masked_fill(~mask, 0.0).sum(dim=1)
     expected = (prob.detach() * value).sum(dim=1)
     critic = model.policy.value_net(latent_vf).squeeze(1)
-    return (
-        -gain.mean()
-        - max(model.ent_coef, 1e-3) * entropy.mean()
-        + model.vf_coef * 0.1 * torch.nn.functional.mse_loss(critic, expected)
-    )
+    critic_loss = torch.nn.functional.mse_loss(critic, expected)
+    return CRITIC * critic_loss - gain.mean() - EVEN * entropy.mean()

@@ -9,8 +9,8 @@ import pytest
 pytest.importorskip("yaml", reason="training needs the extra 'train'")
 
 from card_envs.errors import CardEnvsError
-from card_envs.games import GAMES
-from training.config import CONFIGS, Config, activation, dump_config, load_config, parse_config, schedule
+from card_envs.games import GAMES, make_game
+from training.config import CONFIGS, Config, dump_config, load_config, network_of, parse_config, schedule
 
 
 def refused(path, text: str) -> str:
@@ -32,7 +32,7 @@ def path(tmp_path):
 def test_every_game_has_a_configuration(name):
     config = load_config(CONFIGS / f"{name}.yaml")
     assert config.eval_opponents
-    assert activation(config) is not None
+    assert network_of(config, make_game(name))
 
 
 def test_empty_mapping_is_all_defaults_and_a_dump_is_read_back(path):
@@ -146,8 +146,18 @@ def test_value_inside_a_mapping_is_checked(text, expected, path):
 def test_network_settings_become_those_of_torch(path):
     torch = pytest.importorskip("torch")
     path.write_text("policy_kwargs: {net_arch: {pi: [8], vf: [4, 4]}, activation_fn: relu, ortho_init: false}")
-    kwargs = activation(load_config(path))
+    policy, kwargs = network_of(load_config(path), make_game("icarus_club"))
+    assert policy == "MlpPolicy"
     assert kwargs == {"net_arch": {"pi": [8], "vf": [4, 4]}, "activation_fn": torch.nn.ReLU, "ortho_init": False}
+
+
+def test_options_policy_gets_the_games_layout(path):
+    pytest.importorskip("sb3_contrib")
+    path.write_text("policy: OptionsPolicy")
+    game = make_game("icarus_club")
+    policy, kwargs = network_of(load_config(path), game)
+    assert policy.__name__ == "OptionsPolicy"
+    assert kwargs["layout"] is game.layout
 
 
 def test_linear_schedule_falls_to_nothing():
