@@ -176,7 +176,7 @@ def _game_of(record: dict[str, Any]) -> Game:
     for option in options:
         if option != "num_players" and option not in cls.option_table:
             raise CardEnvsError(f"{name}: {unknown_name('option', option[:60], ['num_players', *cls.option_table])}")
-    return cls(**options)
+    return cls.from_record(options)
 
 
 def _apply(table: Table, event: Any) -> None:

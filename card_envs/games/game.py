@@ -66,8 +66,8 @@ class Segment(NamedTuple):
         name: for `at.NAME` in kernels and `layout["NAME"]`.
         shape: how users may reshape it.
         meaning: in words, with its scale.
-        first_action: where the rows describe what actions would do, the action of row 0; the others follow. Row i is all
-            zeros unless that action is legal, and then begins with 1.
+        first_action: where the rows describe what actions would do, the action of row 0; the others follow. Row i is
+            all zeros unless that action is legal, and then begins with 1.
         start: where it begins in the flat observation; filled in by `Layout`.
     """
 
@@ -216,6 +216,15 @@ class Game:
                 raise CardEnvsError(f"{self.name}: {name} is {value!r}; allowed is {option.allowed}") from None
         self._build()
         self.action_ids: dict[str, int] = {name: i for i, name in enumerate(self.action_names)}
+
+    @classmethod
+    def from_record(cls, options: Mapping[str, Any]) -> Game:
+        """The game of a record, from the options as they stand there; these name nothing outside the record.
+
+        Raises:
+            CardEnvsError: as at creation.
+        """
+        return cls(**options)
 
     @classmethod
     def variants(cls) -> Iterator[dict[str, Any]]:

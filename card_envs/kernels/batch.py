@@ -51,9 +51,9 @@ class Kernels(NamedTuple):
         decide: `(states, rows, driver, rngs, mask, actions)`. A built-in driver's choice for the seat to act.
         skip: `(states, rows, decisions, driver, rngs, mask, value)`. Plays the first `decisions[i]` decisions of
             `rows[i]` with every seat answered by `driver` (`RANDOM` or `HEURISTIC`), but never to the end.
-        value_actions: `(states, rows, playouts, rngs, mask, value, out)`. Into `out[i, a]` (float64, (len(rows), A)) the
-            mean return of the seat to act at `rows[i]` over random playouts to the end after each legal action `a`, else
-            0. All actions meet the same random numbers, so that their differences are sharp.
+        value_actions: `(states, rows, playouts, rngs, mask, value, out)`. Into `out[i, a]` (float64, (len(rows), A))
+            the mean return of the seat to act at `rows[i]` over random playouts to the end after each legal action `a`,
+            else 0. All actions meet the same random numbers, so that their differences are sharp.
         play: `(states, initial, rngs, steps, at, obs, mask, value)`. `steps` random decisions at each table with mask
             and observation at every decision, games starting over by themselves; what the throughput benchmark
             measures.

@@ -145,7 +145,9 @@ def jit(function: Callable[..., Any], *, game: str = "", rules: Any = None) -> A
     """
     if _config.DISABLE_JIT:
         return np.errstate(over="ignore")(function)  # the generator's arithmetic wraps around on purpose
-    dispatcher = numba.njit(nogil=True, error_model="numpy", forceinline=True)(function)
+    # A hand-written player calls its parts from many places: all of them inlined can take minutes and gigabytes.
+    inline = not function.__module__.endswith(".heuristic")
+    dispatcher = numba.njit(nogil=True, error_model="numpy", forceinline=inline)(function)
     if not Path(inspect.getfile(function)).is_file():
         return dispatcher  # typed in somewhere: no file tells whether it has changed
     module = function.__module__.rpartition("card_envs.")[2]

@@ -58,7 +58,7 @@ class OptionScorer(nn.Module):
         return logits
 
     def forward_critic(self, features: torch.Tensor) -> torch.Tensor:
-        return self.critic(features)  # type: ignore[no-any-return]
+        return self.critic(features)
 
 
 def perceptron(size: int, widths: list[int], activation_fn: type[nn.Module]) -> nn.Sequential:
@@ -90,11 +90,12 @@ class OptionsPolicy(MaskableActorCriticPolicy):
 
     def _build_mlp_extractor(self) -> None:
         net_arch = self.net_arch if isinstance(self.net_arch, list) else self.net_arch["pi"]
-        self.mlp_extractor = OptionScorer(
-            self.layout, int(self.action_space.n), list(net_arch), self.option_width, self.activation_fn
-        )
+        actions: Any = self.action_space
+        scorer: Any = OptionScorer(self.layout, actions.n, list(net_arch), self.option_width, self.activation_fn)
+        self.mlp_extractor = scorer  # it does what SB3 asks of an extractor
 
     def _build(self, lr_schedule: Any) -> None:
         super()._build(lr_schedule)
         self.action_net = nn.Identity()  # the scorer's output is the logits
-        self.optimizer = self.optimizer_class(self.parameters(), lr=lr_schedule(1), **self.optimizer_kwargs)
+        make_optimizer: Any = self.optimizer_class
+        self.optimizer = make_optimizer(self.parameters(), lr=lr_schedule(1), **self.optimizer_kwargs)

@@ -107,3 +107,9 @@ def active(table: Table) -> str:
 def part(table: Table, seat: int, segment: str) -> Any:
     """One segment of what a seat observes, in its own shape."""
     return table.game.layout.split(table.observe(seat))[segment]
+
+
+def options(table: Table) -> dict[str, list[float]]:
+    """What the seat to act observes about every card that it may play."""
+    rows = part(table, table.player, "card_options")
+    return {NAMES[i]: row.tolist() for i, row in enumerate(rows) if row.any()}

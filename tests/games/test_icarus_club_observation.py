@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from typing import Any
 
@@ -104,7 +105,16 @@ def test_every_value_lies_in_0_to_1_and_can_be_above_0(n):
         # Piles that most of a round's overwrites went to are too rare under random play; the next test builds them.
         stake = game.layout["stake"]
         rare = {stake.stop - 3, stake.stop - 2, stake.stop - 1}
-        assert set(np.flatnonzero(times == 0)) <= rare
+        assert set(np.flatnonzero(times == 0)) <= rare | never(game)
+
+
+def never(game: IcarusClub) -> set[int]:
+    """Places that stay 0: no card is higher than an 11, and with five players the lane never has `lane-9`."""
+    cards, piles = game.layout["card_options"], game.layout["pile_options"]
+    last_pile = piles.start + state.PILE_OPTION * (state.cards_per_hand(game.num_players) - 1)
+    return {cards.start + state.CARD_OPTION * card + 5 for card in range(10, 55, 11)} | set(
+        range(last_pile, piles.stop)
+    )
 
 
 @pytest.mark.parametrize("n", COUNTS)
@@ -145,12 +155,11 @@ def expected_view(table: Table, seat: int) -> dict[str, np.ndarray]:
             out["unseen"][CARD[name]] = 1
     tops = [state.CARD_NAMES[s.pile_top[k]] for k in range(done, piles)]
     for k, top in enumerate(tops):
-        suit, rank = top.split("-")
+        suit = top.split("-")[0]
         depth = sum(s.where[c] == state.LANE and s.pile[c] == done + k for c in range(55))
         if k == 0 and table.phase != "play":  # the winner has it already, yet it is the trick's pile
             depth = s.pile_size[done]
         out["lane_suit"][k, state.SUITS.index(suit)] = 1
-        out["lane_rank"][k] = int(rank) / 11
         out["lane_depth"][k] = depth / piles
         if k == 0:
             out["stake"][int(depth) - 1] = 1
@@ -178,21 +187,71 @@ def expected_view(table: Table, seat: int) -> dict[str, np.ndarray]:
         entrants = {p: int(name.split("-")[1]) for p, name in played.items() if name.startswith(suit)}
         if entrants:
             out["trick_winner"][clockwise.index(max(entrants, key=lambda p: entrants[p]))] = 1
-        if table.phase == "play" and not table.over and seat not in played:
-            to_play = [p for p in clockwise[1:] if p not in played and suit not in voids[p]]
-            unseen = [name for p in clockwise[1:] for name in hands[p]]
-            for name in hands[seat]:
-                rank = int(name.split("-")[1])
-                if name.startswith(suit) and all(rank > other for other in entrants.values()):
-                    out["wins_now"][CARD[name]] = 1
-                    beaten = [o for o in unseen if o.startswith(suit) and int(o.split("-")[1]) > rank]
-                    if not (beaten and to_play):
-                        out["wins_surely"][CARD[name]] = 1
+    expect_suits(table, seat, hands, tops, voids, out)
     if table.phase == "overwrite-pile":
-        suit, rank = state.CARD_NAMES[s.chosen].split("-")
-        out["chosen_suit"][state.SUITS.index(suit)] = 1
-        out["chosen_rank"][0] = int(rank) / 11
+        out["chosen_suit"][s.chosen // 11] = 1
+    if not table.over and table.player == seat:
+        expect_options(table, seat, hands, voids, out)
     return out
+
+
+def lets_stand(holders: int, unseen: int, higher: int) -> float:
+    """The chance that one of `holders` players, among whom the unseen cards lie anyhow, does not beat a card.
+
+    Who has some of the suit's `unseen` cards plays any of them, `higher` of which beat it.
+    """
+    has_some = 1 - (1 - 1 / holders) ** unseen
+    return 1 - has_some * higher / unseen if unseen else 1.0
+
+
+def counts_of(suit: str, seat: int, hands: dict[int, list[str]]) -> tuple[list[int], list[int]]:
+    """The ranks that the seat holds of a suit, and those that are unseen."""
+    held = [int(name.split("-")[1]) for name in hands[seat] if name.startswith(suit)]
+    unseen = [int(name.split("-")[1]) for p in hands if p != seat for name in hands[p] if name.startswith(suit)]
+    return held, unseen
+
+
+def expect_suits(table: Table, seat: int, hands: Any, tops: list[str], voids: Any, out: Any) -> None:
+    later = {suit: 0 for suit in state.SUITS}
+    for k, top in enumerate(tops[1:], 1):
+        later[top.split("-")[0]] += int(table.state.pile_size[table.state.pile_now + k])
+    for i, suit in enumerate(state.SUITS):
+        held, unseen = counts_of(suit, seat, hands)
+        out["suit_held"][i] = len(held) / 11
+        out["suit_unseen"][i] = len(unseen) / 11
+        out["suit_ahead"][i] = later[suit] / 22
+        if held and (later[suit] or table.phase != "play"):
+            others = [p for p in hands if p != seat and suit not in voids[p]]
+            wins = [
+                math.prod(lets_stand(len(others), len(unseen), sum(o > rank for o in unseen)) for _ in others)
+                for rank in held
+            ]
+            out["suit_chance"][i] = sum(wins) / len(wins)
+
+
+def expect_options(table: Table, seat: int, hands: Any, voids: Any, out: Any) -> None:
+    s, n = table.state, int(table.state.num_players)
+    follow = int(s.pile_top[s.pile_now]) // 11
+    entrants = [int(card) for card in s.played[:n] if card >= 0 and card // 11 == follow]
+    to_play = [p for p in range(n) if p != seat and s.played[p] < 0 and state.SUITS[follow] not in voids[p]]
+    about = {name: [float(x) for x in out[f"suit_{name}"]] for name in ("held", "ahead", "chance")}
+    for action in np.flatnonzero(table.action_mask()):
+        if action < 55:
+            suit = int(action) // 11
+            unseen = counts_of(state.SUITS[suit], seat, hands)[1]
+            higher = sum(rank > action % 11 + 1 for rank in unseen)
+            wins = 0.0
+            if table.phase == "play" and suit == follow and all(action > other for other in entrants):
+                others = [p for p in range(n) if p != seat and state.SUITS[suit] not in voids[p]]
+                wins = math.prod(lets_stand(len(others), len(unseen), higher) for _ in to_play)
+            row = [(action % 11 + 1) / 11, about["held"][suit], about["ahead"][suit], about["chance"][suit]]
+            out["card_options"][action] = [1, *row, higher / 10, wins]
+        else:
+            k = int(action) - 55 + 1  # tricks until that pile is played for
+            top, chosen = int(s.pile_top[s.pile_now + k]) // 11, int(s.chosen) // 11
+            row = [int(s.pile_size[s.pile_now + k]) / 11, k / 10]
+            row += [about["held"][top], about["chance"][top], about["held"][chosen], about["chance"][chosen]]
+            out["pile_options"][k - 1] = [1, *row]
 
 
 def shown_voids(table: Table) -> list[set[str]]:
@@ -230,24 +289,69 @@ def test_every_segment_says_what_its_meaning_promises(n):
         for seat in range(n):
             seen, expected = view(table, seat), expected_view(table, seat)
             for name, values in expected.items():
-                np.testing.assert_allclose(seen[name], values, atol=1e-6, err_msg=f"{name} of seat {seat}")
+                # chances of suits are counted in 1/1024
+                off = 1e-6 + (1 / 2048 if name in ("suit_chance", "card_options", "pile_options") else 0)
+                np.testing.assert_allclose(seen[name], values, rtol=0, atol=off, err_msg=f"{name} of seat {seat}")
+                if name == "card_options":
+                    np.testing.assert_allclose(np.delete(seen[name], 4, 1), np.delete(values, 4, 1), rtol=0, atol=1e-6)
+                if name == "pile_options":
+                    exact = [0, 1, 2, 3, 5]
+                    np.testing.assert_allclose(seen[name][:, exact], values[:, exact], rtol=0, atol=1e-6)
 
 
-def test_wins_now_and_wins_surely_name_the_cards_by_what_others_may_hold():
+def test_the_chance_of_a_card_is_reckoned_from_what_others_may_hold():
     hands = ["craps-9 craps-3 craps-11", "craps-10 poker-2 poker-3", "slots-1 slots-2 slots-3"]
-    table = late(3, hands, ["craps-5", "roulette-1", "roulette-2"], start=1)
+    rest = ["craps-5", "roulette-1", "roulette-2"]
+
+    def wins(table: Table) -> dict[str, float]:
+        rows = view(table, 0)["card_options"]
+        assert (rows[:, 0] == table.action_mask()[:55]).all()
+        return {state.CARD_NAMES[card]: float(rows[card, 6]) for card in np.flatnonzero(rows[:, 0])}
+
+    def void(table: Table, seat: int) -> Table:
+        table.state.void[seat, state.SUITS.index("craps")] = 1
+        return table
+
+    table = late(3, hands, rest, start=1)
     play(table, "craps-10 slots-1")
-    seen = view(table, 0)
-    assert np.flatnonzero(seen["wins_now"]).tolist() == [CARD["craps-11"]]
-    table = late(3, hands, ["craps-5", "roulette-1", "roulette-2"])
-    seen = view(table, 0)
-    assert np.flatnonzero(seen["wins_now"]).tolist() == [CARD[f"craps-{rank}"] for rank in (3, 9, 11)]
-    assert np.flatnonzero(seen["wins_surely"]).tolist() == [CARD["craps-11"]]
-    table.state.void[1, state.SUITS.index("craps")] = 1  # seen not to hold craps, and player_2 too: all are sure
-    table.state.void[2, state.SUITS.index("craps")] = 1
-    assert view(table, 0)["wins_surely"].sum() == 3
+    assert wins(table) == {"craps-3": 0, "craps-9": 0, "craps-11": 1}  # craps-10 lies there
+    table = late(3, hands, rest)  # either of two others has the unseen craps-10
+    assert wins(table) == {"craps-3": 0.25, "craps-9": 0.25, "craps-11": 1}
+    assert wins(void(table, 2)) == {"craps-3": 0, "craps-9": 0, "craps-11": 1}  # it can only be with player_1
+    table = late(3, hands, rest, start=2)
+    play(table, "slots-1")  # which shows that player_2 has none
+    assert wins(table) == {"craps-3": 0, "craps-9": 0, "craps-11": 1}
     play(table, "craps-3")
-    assert view(table, 0)["wins_now"].sum() == 0  # has played
+    assert not view(table, 0)["card_options"].any()  # has played
+
+
+def test_the_chance_of_a_suit_is_told_only_where_it_is_asked_for():
+    hands = ["craps-9 poker-9 slots-9", "craps-10 poker-10 blackjack-1", "craps-11 blackjack-2 slots-10"]
+    table = late(3, hands, ["craps-5", "craps-6", "poker-5"])
+    one_above = 0.5**2  # a single higher card, with either of two others
+    # of craps two are unseen, both higher: each of the others has some of them with chance 3/4
+    expected = {"craps": 0.25**2, "poker": one_above, "slots": 0.0, "roulette": 0.0, "blackjack": 0.0}
+    seen = dict(zip(state.SUITS, view(table, 0)["suit_chance"].tolist(), strict=True))
+    assert seen == pytest.approx(expected, abs=1 / 2048)  # no pile of slots is left
+    play(table, "craps-9 craps-10 craps-11")
+    seen = dict(zip(state.SUITS, view(table, 0)["suit_chance"].tolist(), strict=True))
+    assert seen == pytest.approx({**expected, "craps": 0.0, "slots": one_above}, abs=1 / 2048)  # not a player's turn
+
+
+def test_options_are_shown_to_nobody_but_the_seat_that_has_them():
+    shown = {phase: 0 for phase in state.PHASES}
+    for n in COUNTS:
+        for table in random_tables(n, 12 if COMPILED else 3, seed=9):
+            for seat in range(n):
+                seen = view(table, seat)
+                rows = np.concatenate([seen["card_options"][:, 0], seen["pile_options"][:, 0]])
+                if table.over or table.player != seat:
+                    assert not seen["card_options"].any()
+                    assert not seen["pile_options"].any()
+                else:
+                    shown[table.phase] += 1
+                    assert rows.tolist() == table.action_mask().tolist()
+    assert all(shown.values()) or not COMPILED
 
 
 def test_lead_and_standing_are_exact_to_the_card_and_cut_at_their_bounds():

@@ -13,9 +13,11 @@ from collections import Counter
 
 import pytest
 
-from card_envs.errors import CardEnvsError
+from card_envs.arena.records import replay, to_record
+from card_envs.errors import CardEnvsError, RecordError
 from card_envs.games.micons import Micons, state
 from card_envs.games.micons.deck import SUPPLIED, read_deck
+from card_envs.games.table import Table
 from tests.games.micons_positions import DECK, NAMES
 
 CARDS = read_deck(None, 4)
@@ -199,6 +201,7 @@ BROKEN = {
     "traits of a wrong type": (but('["blue"]', '"blue"'), "'traits' is a list of traits, not \"blue\""),
     "trait of a wrong type": (but('"blue"', "7"), "'traits' is a list of traits, not 7"),
     "arguable of a wrong type": (but('["hot"]', "{}"), "'arguable' is a list of traits, not an object"),
+    "number of thousands of digits": (but('"blue"', "7" * 5000), "'traits' is a list of traits, not 7777"),
     "luck of a wrong type": (but("false", "0"), "'luck' is true or false, not 0"),
     "back of a wrong type": (but('"back": "red"', '"back": ["red"]'), "'back' is one trait, not a list"),
     "back missing": (
@@ -229,7 +232,10 @@ def test_D3_broken_file_is_refused_with_line_and_reason(tmp_path, fault):
     assert str(caught.value).startswith(f"micons_v0: deck file {path}, line {line}: ")
 
 
-@pytest.mark.parametrize("fault", [fault for fault in BROKEN if fault not in ("missing comma", "missing quote")])
+NOT_READ = ("missing comma", "missing quote", "number of thousands of digits")  # by Python's own reader
+
+
+@pytest.mark.parametrize("fault", [fault for fault in BROKEN if fault not in NOT_READ])
 def test_D3_broken_list_is_refused_with_card_and_reason(fault):
     text, message = BROKEN[fault]
     cards = json.loads(with_line(5, text))
@@ -287,6 +293,33 @@ def test_D3_deck_of_a_wrong_type(wrong):
         Micons(2, deck=wrong)
 
 
+def test_D3_number_of_thousands_of_digits_in_a_list():
+    cards = many(12)
+    cards[3]["name"] = 10**5000
+    with pytest.raises(CardEnvsError, match="deck, card 4: 'name' is a text, not a number of thousands of digits"):
+        Micons(2, deck=cards)
+    with pytest.raises(CardEnvsError, match="deck is a number of thousands of digits; allowed is"):
+        Micons(2, deck=10**5000)
+
+
+def test_D3_record_that_names_a_file_is_refused(tmp_path):
+    path = written(tmp_path, DECK)
+    table = Table(Micons(2, deck=path, max_turns=3), seed=1)
+    while not table.over:
+        table.play(table.legal_actions()[0])
+    record = to_record(table)
+    assert replay(record).over
+    for wrong in (str(path), str(tmp_path / "none.json"), None, {}):
+        record["options"]["deck"] = wrong
+        with pytest.raises(RecordError, match=r"line 5: micons_v0: deck is .*; a record's deck is a list of cards"):
+            replay(record, line=5)
+
+
+def test_a_game_is_shown_without_its_cards():
+    assert repr(Micons(2)) == "micons_v0(num_players=2, deck='supplied')"
+    assert repr(Micons(3, judging="vote", deck=DECK)) == "micons_v0(num_players=3, judging='vote', deck='22 cards')"
+
+
 def test_D3_too_few_cards_in_a_list():
     with pytest.raises(CardEnvsError, match="deck, card 11: the deck ends with 11 cards; 2 players need 12"):
         Micons(2, deck=many(11))
@@ -300,6 +333,8 @@ def test_D4_both_sides_of_every_card_are_in_the_state():
     card = NAMES.index("blue-red")
     assert (s.traits[card], s.arguable[card], s.luck[card], s.back[card]) == (1 << blue, 0, 0, red)
     card = NAMES.index("maybe-blue-red")
-    assert (s.traits[card], s.arguable[card], s.luck[card], s.back[card]) == (0, 1 << blue, 0, red)
+    for judging, traits, arguable in (("table", 1 << blue, 0), ("strict", 0, 0), ("vote", 0, 1 << blue)):
+        s = Micons(2, judging=judging, deck=DECK).initial[0]
+        assert (s.traits[card], s.arguable[card], s.luck[card], s.back[card]) == (traits, arguable, 0, red)
     card = NAMES.index("luck-red")
     assert (s.traits[card], s.arguable[card], s.luck[card], s.back[card]) == (0, 0, 1, red)

@@ -11,7 +11,7 @@ from card_envs.errors import CardEnvsError, IllegalActionError
 from card_envs.games.micons import Micons, state
 from card_envs.games.table import Table
 from card_envs.kernels.state import TERMINATED, TRUNCATED
-from tests.games.micons_positions import CARD, DECK, NAMES, active, cards_at, deck, part, play, position
+from tests.games.micons_positions import CARD, DECK, NAMES, active, cards_at, deck, options, part, play, position
 
 COUNTS = (2, 3, 4)
 
@@ -186,8 +186,9 @@ def test_T3_luck_card_is_never_forced():
 
 def test_T3_luck_card_has_no_traits():
     table = position(["luck-red red-red", "blue-loud"], active="red-blue", deck="hot-red")
-    assert part(table, 0, "matches").sum() == 0
     assert table.legal_actions() == ["luck-red", "draw"]
+    assert not part(table, 0, "can_match")[0]
+    assert not part(table, 0, "hand_traits")[0][state.TRAITS.index("blue")]
 
 
 def test_T4_drawn_card_with_the_trait_is_played_at_once():
@@ -318,8 +319,12 @@ def test_J3_rejected_card_cannot_be_argued_for_again_in_this_turn():
     assert table.legal_actions() == ["maybe-blue-blue", "maybe-blue-red", "draw"]
     play(table, "maybe-blue-red reject")
     assert (table.player, table.legal_actions()) == (0, ["maybe-blue-blue", "draw"])
-    assert part(table, 1, "rejected")[CARD["maybe-blue-red"]] == 1
+    assert options(table) == {"maybe-blue-blue": [1, 0.5, 0, 0, 0]}
+    for seat in range(2):
+        assert part(table, seat, "in_question")[CARD["maybe-blue-red"]] == 0.5
     play(table, "maybe-blue-blue")
+    assert part(table, 1, "in_question")[CARD["maybe-blue-red"]] == 0.5
+    assert part(table, 1, "in_question")[CARD["maybe-blue-blue"]] == 1
     assert part(table, 0, "votes").sum() == 0  # a new vote
     play(table, "reject")
     assert table.legal_actions() == ["draw"]
@@ -385,8 +390,8 @@ def test_J3_accepted_last_card_wins():
 
 def test_J3_arguable_cards_are_no_matches_of_the_table():
     table = vote_position(2)
-    assert part(table, 0, "matches").sum() == 0
-    assert [NAMES[i] for i in np.flatnonzero(part(table, 0, "arguable"))] == ["maybe-blue-red"]
+    assert not part(table, 0, "can_match")[0]
+    assert options(table)["maybe-blue-red"][1] == 0.5
 
 
 # --- running out -----------------------------------------------------------------------------------------------------
@@ -568,23 +573,36 @@ def test_D4_first_active_card_becomes_known_when_every_other_card_has_been_seen(
     assert active(table) == "blue-blue"
     assert state.TRAITS[part(table, 0, "starter_trait").argmax()] == "blue"
     while table.state.deck_size > 0:
-        assert not part(table, 0, "beneath")[CARD["blue-blue"]]
         assert not part(table, 0, "active_card")[CARD["blue-blue"]]
         assert part(table, 0, "unseen")[CARD["blue-blue"]]
         table.play("keep" if table.phase == "drawn" else table.legal_actions()[-1])
-    seen = part(table, 0, "beneath") + part(table, 0, "active_card")
-    assert seen[CARD["blue-blue"]] == 1
+    assert table.state.where[CARD["blue-blue"]] == state.BENEATH
     assert not part(table, 0, "unseen").any()
     assert not part(table, 0, "starter_trait").any()
 
 
 def test_observation_shows_who_could_follow():
     table = position(["blue-red blue-hot", "red-loud", "hot-hot"], active="red-blue", deck="blue-blue luck-red")
-    assert part(table, 0, "followed")[0][CARD["blue-red"]] == 1
-    assert part(table, 0, "followed")[0][CARD["blue-hot"]] == 0
-    assert part(table, 0, "followed")[1][CARD["blue-hot"]] == 1
+    assert options(table) == {"blue-red": [1, 1, 0, 1, 0], "blue-hot": [1, 1, 0, 0, 1]}
+    assert part(table, 0, "can_match").tolist() == [1, 0, 0]
+    assert not part(table, 1, "card_options").any()  # it is not asked
     assert part(table, 0, "top_match") == 1  # only the two cards left are possible, and the trait on top is blue
     assert part(table, 0, "hand_count").argmax(1).tolist() == [1, 0, 0]
+
+
+def test_observation_shows_what_every_card_would_do():
+    own = "blue-red blue-hot red-hot luck-red maybe-blue-blue"
+    table = position([own, "red-loud", "hot-hot red-red", "hot-red"], "hot-blue", "blue-blue luck-hot", judging="vote")
+    assert options(table) == {
+        "blue-red": [1, 1, 0.25, 1, 0.5],
+        "blue-hot": [1, 1, 0, 0, 1],
+        "maybe-blue-blue": [1, 0.5, 0.5, 0, 0],
+        "luck-red": [1, 0, 0.25, 1, 0.5],
+    }
+    play(table, "maybe-blue-blue")
+    for seat in range(4):
+        assert not part(table, seat, "card_options").any()
+        assert part(table, seat, "can_follow").tolist() == [(seat + k) % 4 == 0 for k in range(4)]
 
 
 def test_render_shows_what_a_seat_may_know():

@@ -265,6 +265,53 @@ def test_skipping_plays_some_decisions_and_never_to_the_end(game):
 
 
 @each_game
+def test_actions_are_valued_by_random_playouts_that_change_nothing_else(game):
+    tables, _ = dealt(game, 4)
+    tables.skip(np.arange(4), np.array([0, 1, 7, 100_000]), batch.RANDOM)
+    rows = np.array([3, 0, 2])
+    before, words = tables.states.copy(), tables.rngs.copy()
+    masks = tables.decisions(rows).action_mask == 1
+
+    def values(playouts):
+        out = np.full((3, game.num_actions), np.nan)
+        tables.kernels.value_actions(tables.states, rows, playouts, tables.rngs, tables._mask, tables._value, out)
+        return out
+
+    valued = values(3)
+    assert tables.states.tobytes() == before.tobytes()
+    assert (valued[~masks] == 0).all()
+    assert (valued <= 1).all()
+    assert (valued >= -1 / (game.num_players - 1)).all()
+    assert valued[1:].any()
+    changed = (tables.rngs != words).any(axis=1)
+    assert changed.tolist() == [True, False, True, True]
+    tables.rngs[:] = words
+    assert values(3).tobytes() == valued.tobytes()
+    # the mean of three playouts is that of three single ones: values() goes on with the same generators
+    tables.rngs[:] = words
+    np.testing.assert_allclose(np.mean([values(1) for _ in range(3)], axis=0), valued, rtol=0, atol=1e-12)
+
+
+@each_game
+def test_an_action_that_ends_the_game_has_the_value_of_its_result(game):
+    tables, _ = dealt(game, 40)
+    tables.skip(np.arange(40), np.full(40, 100_000), batch.RANDOM)
+    ending = 0
+    for row in range(40):
+        out, rows = np.zeros((1, game.num_actions)), np.array([row])
+        tables.kernels.value_actions(tables.states, rows, 2, tables.rngs, tables._mask, tables._value, out)
+        for action in np.flatnonzero(tables.decisions(rows).action_mask[0]):
+            table = Table(game, explicit_chance=True)
+            table.states[:] = tables.states[row]
+            seat = table.player
+            game.rules.apply_action(table.states[0], action)
+            if table.over:
+                ending += 1
+                assert out[0, action] == pytest.approx(table.returns()[seat], abs=1e-12)
+    assert ending >= 20
+
+
+@each_game
 def test_a_decision_made_by_a_policy_object_is_the_kernels_decision(game):
     tables, _ = dealt(game)
     rows = np.arange(B)

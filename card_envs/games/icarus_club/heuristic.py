@@ -184,7 +184,7 @@ def trick_odds(s, seat, card, odds):
     suit = follow_suit(s)
     best, winner, rivals = -1, n, 0
     for p in range(n):
-        played = card if p == seat else np.int64(s.played[p])
+        played = int(card if p == seat else s.played[p])
         if played >= 0 and suit_of(played) == suit and played > best:
             best, winner = played, p
         rivals += played < 0 and not s.void[p, suit]

@@ -15,6 +15,7 @@ from card_envs.games.icarus_club.rules import (
 )
 from card_envs.games.icarus_club.state import (
     CARD_OPTION,
+    MAX_LEAD,
     MAX_PILES,
     MAX_PLAYERS,
     MAX_SCORE,
@@ -88,6 +89,8 @@ def observe_seats(s, seat, at, out):
         if k > 0:
             for suit in range(NUM_SUITS):
                 out[at.void + (k - 1) * NUM_SUITS + suit] = s.void[other, suit]
+            lead = min(max(s.earnings[seat] - s.earnings[other], -MAX_LEAD), MAX_LEAD)
+            out[at.lead + (k - 1) * (2 * MAX_LEAD + 1) + lead + MAX_LEAD] = 1.0
             ahead = min(max(own - standing(s, other, most), -MAX_STANDING), MAX_STANDING)
             out[at.standing + (k - 1) * (2 * MAX_STANDING + 1) + ahead + MAX_STANDING] = 1.0
 
@@ -150,7 +153,7 @@ def observe_options(s, seat, at, out):
             i = at.pile_options + k * PILE_OPTION
             out[i] = 1.0
             out[i + 1] = s.pile_size[pile] * PER_PILE
-            out[i + 2] = k * PER_HIGHER
+            out[i + 2] = (k + 1) * PER_HIGHER
             out[i + 3] = out[at.suit_held + top]
             out[i + 4] = out[at.suit_chance + top]
             out[i + 5] = out[at.suit_held + chosen]

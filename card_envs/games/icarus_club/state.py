@@ -52,6 +52,7 @@ STATE = record_dtype(
 
 # Differences between players decide this game, so they are shown at a resolution of one card up to these bounds.
 MAX_STANDING = 20
+MAX_LEAD = 12
 MAX_SCORE = 135  # five rounds of 27 cards: who has more than half of a round's cards has the most and scores 0
 
 
@@ -96,6 +97,7 @@ def layout(num_players: int) -> Layout:
             Segment("chosen_suit", (NUM_SUITS,), "one-hot: suit of the card chosen for an overwrite"),
             Segment("earnings", (n,), "cards taken in this round / 55"),
             Segment("score", (n,), f"sum of the completed rounds / {MAX_SCORE}"),
+            Segment("lead", (n - 1, 2 * MAX_LEAD + 1), "one-hot per opponent: own earnings minus theirs, cut at ±12"),
             Segment(
                 "standing",
                 (n - 1, 2 * MAX_STANDING + 1),
@@ -104,15 +106,15 @@ def layout(num_players: int) -> Layout:
             Segment(
                 "card_options",
                 (NUM_CARDS, CARD_OPTION),
-                "each legal card of the observer: 1; rank / 11; `suit_held`, `suit_ahead`, `suit_chance` of its suit; "
-                "unseen higher cards of its suit / 10; the chance that it wins this trick",
+                "each card that the observer may choose: 1; rank / 11; `suit_held`, `suit_ahead`, `suit_chance` of its "
+                "suit; unseen higher cards of its suit / 10; the chance that it wins this trick, 0 once that is won",
                 first_action=0,
             ),
             Segment(
                 "pile_options",
                 (MAX_PILES - 1, PILE_OPTION),
-                "each legal pile: 1; its cards / 11; its distance / 10; `suit_held`, `suit_chance` of its top card's "
-                "suit; `suit_held`, `suit_chance` of the chosen card's suit",
+                "each pile that the observer may choose: 1; its cards / 11; tricks until it is played for / 10; "
+                "`suit_held`, `suit_chance` of its top card's suit; the same of the chosen card's suit",
                 first_action=LANE_1,
             ),
         ]

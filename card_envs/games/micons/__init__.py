@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,6 +12,10 @@ from card_envs.errors import CardEnvsError
 from card_envs.games.game import Game, Option, Rules, check_deck, check_seat, one_of, whole_number
 from card_envs.games.micons import deck, heuristic, observation, rules, state
 from card_envs.games.micons.text import render
+
+
+def _bits(traits: tuple[str, ...]) -> int:
+    return sum(1 << state.TRAITS.index(trait) for trait in traits)
 
 
 class Micons(Game):
@@ -56,8 +61,9 @@ class Micons(Game):
         table.judging = state.JUDGING.index(self.options["judging"])
         table.max_turns = self.options["max_turns"]
         for i, card in enumerate(self.cards):
-            table.traits[i] = sum(1 << state.TRAITS.index(trait) for trait in card.traits)
-            table.arguable[i] = sum(1 << state.TRAITS.index(trait) for trait in card.arguable)
+            plain, arguable = _bits(card.traits), _bits(card.arguable)
+            table.traits[i] = plain | arguable if self.options["judging"] == "table" else plain  # J1, J2
+            table.arguable[i] = arguable if self.options["judging"] == "vote" else 0  # J3
             table.luck[i] = card.luck
             table.back[i] = state.TRAITS.index(card.back)
         table.chance = state.FIRST_PLAYER
@@ -65,6 +71,25 @@ class Micons(Game):
         table.starter = -1
         table.drawn = -1
         table.argued = -1
+
+    @classmethod
+    def from_record(cls, options: Mapping[str, Any]) -> Game:
+        """As for every game; the deck is a list of cards, for a record must not name files of whoever reads it."""
+        if not isinstance(options.get("deck", []), list):
+            found = str(options["deck"])[:60]
+            raise CardEnvsError(f"{cls.name}: deck is {found!r}; a record's deck is a list of cards")
+        return cls(**options)
+
+    @classmethod
+    def variants(cls) -> Iterator[dict[str, Any]]:
+        yield {}
+        yield {"judging": "strict"}
+        yield {"judging": "vote"}
+
+    def __repr__(self) -> str:
+        supplied = self.cards == deck.read_deck(None, self.num_players)
+        options = {**super().options_to_json(), "deck": "supplied" if supplied else f"{len(self.cards)} cards"}
+        return f"{self.name}({', '.join(f'{name}={value!r}' for name, value in options.items())})"
 
     def options_to_json(self) -> dict[str, Any]:
         """As for every game, and always the deck, card by card, so that a record needs no file."""

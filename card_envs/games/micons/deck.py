@@ -79,7 +79,8 @@ def read_deck(source: str | os.PathLike[str] | Sequence[Any] | None, num_players
             return _check_deck(_Located(cards, "the list of cards"), num_players)
         except CardEnvsError as error:
             raise CardEnvsError(f"deck, {error}") from None
-    raise CardEnvsError(f"deck is {source!r}; allowed is the path of a JSON file or a list of cards")
+    found = _shown(_Located(source, "deck"))
+    raise CardEnvsError(f"deck is {found}; allowed is the path of a JSON file or a list of cards")
 
 
 @functools.cache
@@ -90,7 +91,7 @@ def _supplied() -> tuple[Card, ...]:
 def _read_file(path: Path, num_players: int) -> tuple[Card, ...]:
     try:
         text = path.read_bytes().decode("utf-8-sig")
-        json.loads(text)
+        json.loads(text, parse_int=_number)
         return _check_deck(_locate(text), num_players)
     except OSError as error:
         raise CardEnvsError(f"deck file {path} can't be read: {error.strerror}") from error
@@ -105,12 +106,17 @@ def _read_file(path: Path, num_players: int) -> tuple[Card, ...]:
         raise CardEnvsError(f"deck file {path}, {error}") from None
 
 
+def _number(digits: str) -> int:
+    """A deck has no numbers; the first digits are for the message, and Python refuses to read thousands of them."""
+    return int(digits[:60])
+
+
 # --- where things stand ---------------------------------------------------------------------------------------------
 
 
 def _locate(text: str) -> _Located:
     """Reads a JSON text, known to be free of errors, with the line of every value."""
-    scalar = json.JSONDecoder().raw_decode
+    scalar = json.JSONDecoder(parse_int=_number).raw_decode
     line_ends = [at for at, character in enumerate(text) if character == "\n"]
 
     def skip(at: int, characters: str = " \t\r\n,:") -> int:
@@ -247,4 +253,7 @@ def _shown(located: _Located) -> str:
         return "an object"
     if isinstance(located.value, list):
         return "a list"
-    return json.dumps(located.value, default=repr)[:60]
+    try:
+        return json.dumps(located.value, default=repr)[:60]
+    except ValueError:  # Python refuses to write thousands of digits
+        return "a number of thousands of digits"

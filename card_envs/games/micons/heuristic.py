@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from card_envs.games.micons.observation import top_chance, top_trait
-from card_envs.games.micons.rules import counted, has, left_of, num_cards, trait_to_match
+from card_envs.games.micons.observation import num_with, top_chance, top_trait
+from card_envs.games.micons.rules import has, left_of, num_cards, trait_to_match
 from card_envs.games.micons.state import ACCEPT, DRAW, DRAWN, KEEP, NUM_TRAITS, REJECT, VOTE
 from card_envs.kernels.jit import jit
 
@@ -49,7 +49,7 @@ def best_card(s, mask, luck):
 @jit
 def luck_pays(s, card):
     """A luck card instead of a draw: when the next player has nothing to follow with, or only luck cards are left."""
-    if num_matches(s, left_of(s, s.turn), s.back[card]) == 0 and not holds_luck(s, left_of(s, s.turn)):
+    if num_with(s, left_of(s, s.turn), s.back[card]) == 0 and not holds_luck(s, left_of(s, s.turn)):
         return True
     for other in range(num_cards(s)):
         if s.where[other] == s.turn and not s.luck[other]:
@@ -64,18 +64,9 @@ def is_welcome(s):
         s.num_players > 2
         and s.player == left_of(s, s.turn)
         and s.hand_size[s.turn] > 2
-        and num_matches(s, s.player, trait_to_match(s)) == 0
-        and num_matches(s, s.player, s.back[s.argued]) > 0
+        and num_with(s, s.player, trait_to_match(s)) == 0
+        and num_with(s, s.player, s.back[s.argued]) > 0
     )
-
-
-@jit
-def num_matches(s, seat, trait):
-    matching = 0
-    for card in range(num_cards(s)):
-        if s.where[card] == seat and has(counted(s, card), trait):
-            matching += 1
-    return matching
 
 
 @jit
@@ -102,14 +93,14 @@ def value_of_playing(s, card):
     for trait in range(NUM_TRAITS):
         if chance[trait] > 0.0:
             value += chance[trait] * can_follow_up(s, card, trait)
-        value += HARD_TO_MATCH * (not has(counted(s, card), trait))
+        value += HARD_TO_MATCH * (not has(s.traits[card], trait))
     return value
 
 
 @jit
 def can_follow_up(s, played, trait):
     for card in range(num_cards(s)):
-        if card != played and s.where[card] == s.turn and has(counted(s, card), trait):
+        if card != played and s.where[card] == s.turn and has(s.traits[card], trait):
             return True
     return False
 
@@ -117,7 +108,7 @@ def can_follow_up(s, played, trait):
 @jit
 def play_on(s, seat, trait, chance, after):
     """Spreads the chance over the traits that lie there after this seat's turn; returns what the turn costs us."""
-    matching = num_matches(s, seat, trait)
+    matching = num_with(s, seat, trait)
     if s.hand_size[seat] == 1 and (matching or holds_luck(s, seat)):
         return OTHER_WINS * chance
     if matching == 0:
@@ -127,6 +118,6 @@ def play_on(s, seat, trait, chance, after):
             after[top_trait(s)] += chance * drawn
         return 0.0
     for card in range(num_cards(s)):
-        if s.where[card] == seat and has(counted(s, card), trait):
+        if s.where[card] == seat and has(s.traits[card], trait):
             after[s.back[card]] += chance / matching
     return OTHER_PLAYS * chance

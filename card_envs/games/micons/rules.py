@@ -9,7 +9,6 @@ from card_envs.games.micons.state import (
     ACCEPTED,
     ACTIVE,
     BENEATH,
-    BY_VOTE,
     CARDS_PER_HAND,
     DECK,
     DRAW,
@@ -22,7 +21,6 @@ from card_envs.games.micons.state import (
     PLAY,
     REJECT,
     REJECTED,
-    TABLE,
     VOTE,
 )
 from card_envs.kernels.jit import jit
@@ -38,7 +36,7 @@ def num_cards(s):
 @jit
 def left_of(s, seat):
     """The next seat clockwise."""
-    return (seat + 1) % s.num_players
+    return seat + 1 if seat + 1 < s.num_players else 0
 
 
 @jit
@@ -53,22 +51,15 @@ def trait_to_match(s):
 
 
 @jit
-def counted(s, card):
-    """The traits that the object has without an argument: arguable ones too where the table accepts them (J1, J2)."""
-    if s.judging == TABLE:
-        return s.traits[card] | s.arguable[card]
-    return s.traits[card]
-
-
-@jit
 def matches(s, card):
-    return has(counted(s, card), trait_to_match(s))
+    """J1, J2."""
+    return has(s.traits[card], trait_to_match(s))
 
 
 @jit
 def can_be_argued(s, card):
     """J3: once a turn."""
-    return s.judging == BY_VOTE and has(s.arguable[card], trait_to_match(s)) and not s.rejected[card]
+    return has(s.arguable[card], trait_to_match(s)) and not s.rejected[card]
 
 
 @jit
@@ -309,17 +300,19 @@ def legal_actions(s, mask):
         mask[s.drawn] = 1
         mask[words + KEEP] = 1
         return 2
-    count = 0
-    must_play = False
-    for card in range(num_cards(s)):
-        if s.where[card] == s.player and can_play(s, card):
-            mask[card] = 1
-            count += 1
-            must_play = must_play or matches(s, card)
-    if not must_play:  # T3, T4: neither a luck card nor an argument is ever forced
-        mask[words + DRAW] = 1
-        count += 1
-    return count
+    seat, trait, where, luck = s.player, trait_to_match(s), s.where, s.luck
+    traits, arguable, rejected = s.traits, s.arguable, s.rejected
+    count, matching = 0, 0
+    for card in range(num_cards(s)):  # without branches: the compiler takes many cards at once
+        own = where[card] == seat
+        match = own & has(traits[card], trait)
+        playable = match | (own & ((luck[card] == 1) | (has(arguable[card], trait) & (rejected[card] == 0))))
+        mask[card] = playable
+        count += playable
+        matching += match
+    may_draw = matching == 0  # T3, T4: neither a luck card nor an argument is ever forced
+    mask[words + DRAW] = may_draw
+    return count + may_draw
 
 
 @jit

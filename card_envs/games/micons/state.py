@@ -56,6 +56,7 @@ BENEATH = 6  # beneath the active card
 NO_VOTE, ACCEPTED, REJECTED = range(3)  # a seat's answer in the vote that runs
 
 MAX_COUNT = 8  # hands are shown card by card up to here
+CARD_OPTION = 5  # numbers of the observation about each card that may be played
 
 
 def min_cards(num_players: int) -> int:
@@ -70,8 +71,8 @@ def state_dtype(num_cards: int) -> np.dtype[Any]:
             *header(MAX_PLAYERS),
             ("judging", np.int8),  # position in JUDGING
             ("max_turns", np.int32),
-            ("traits", np.uint32, (num_cards,)),  # bit t: the object plainly has trait t
-            ("arguable", np.uint32, (num_cards,)),  # bit t: it arguably has trait t
+            ("traits", np.uint32, (num_cards,)),  # bit t: the object has trait t without an argument (J1, J2)
+            ("arguable", np.uint32, (num_cards,)),  # bit t: it may be argued to have trait t (J3)
             ("luck", np.int8, (num_cards,)),
             ("back", np.int8, (num_cards,)),  # the trait on the card's other side
             ("where", np.int8, (num_cards,)),
@@ -103,23 +104,35 @@ def layout(num_players: int, num_cards: int) -> Layout:
             Segment("turn", (n,), "one-hot: the seat whose turn it is"),
             Segment("hands", (n, cards), "1 = card in front of this seat"),
             Segment("unseen", (cards,), "1 = card that nobody has seen since the deck was shuffled"),
-            Segment("beneath", (cards,), "1 = card seen that lies beneath the active card"),
-            Segment("active_card", (cards,), "one-hot: the active card; zeros while nobody has seen its object"),
+            Segment(
+                "active_card",
+                (cards,),
+                "one-hot: the active card; zeros while nobody has seen its object. A card in none of `hands`, `unseen` "
+                "and `active_card` lies beneath the active card",
+            ),
             Segment("active_trait", (NUM_TRAITS,), "one-hot: the trait to match"),
             Segment("top_trait", (NUM_TRAITS,), "one-hot: the trait on the deck's top card; zeros without a deck"),
             Segment("top_match", (1,), "share with the trait to match among the cards that may be the deck's top card"),
             Segment(
                 "starter_trait", (NUM_TRAITS,), "one-hot: the trait of the first active card until its object is known"
             ),
-            Segment("matches", (cards,), "1 = card of the observer with the trait to match, no argument needed"),
-            Segment("arguable", (cards,), "1 = card of the observer that may be argued for"),
-            Segment("rejected", (cards,), "1 = card that was argued for in this turn without success"),
             Segment("hand_traits", (n, NUM_TRAITS), "1 = this seat has a card with the trait, no argument needed"),
+            Segment("can_match", (n,), "1 = this seat has a card with the trait to match, no argument needed"),
             Segment(
-                "followed", (n - 1, cards), "1 = this opponent could match the trait on the back of the observer's card"
+                "card_options",
+                (cards, CARD_OPTION),
+                "each card that the observer may play: 1; 1 = it has the trait to match, 0.5 = by an argument, 0 = luck"
+                " card; share of the observer's other cards that have the trait on its back; 1 = the next player could "
+                "match that; share of the players after that one who could",
+                first_action=0,
             ),
-            Segment("in_question", (cards,), "one-hot: the card that was drawn and may be played, or is argued for"),
+            Segment(
+                "in_question",
+                (cards,),
+                "1 = the card that was drawn and may be played, or is argued for; 0.5 = argued for in this turn in vain",
+            ),
             Segment("was_drawn", (1,), "1 = the card in question was drawn in this turn"),
+            Segment("can_follow", (n,), "1 = this seat has a card with the trait on the back of the card in question"),
             Segment("votes", (n, 2), "one-hot per seat: accept, reject in the vote that runs"),
             Segment("hand_count", (n, MAX_COUNT), f"one-hot per seat: 1 … {MAX_COUNT} cards left, the last for more"),
             Segment("hand_size", (n,), "cards left / cards in all"),
