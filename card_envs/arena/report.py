@@ -102,7 +102,7 @@ def write_picture(tournament: Tournament, path: Path) -> None:
     left.set_xlabel("mean return, one seat among others (0 = fair share), 95% interval")
     left.spines[["top", "right"]].set_visible(False)
     matrix = [[tournament.payoff(a, b).mean if a != b else float("nan") for b in order] for a in order]
-    bound = max(0.02, *(abs(value) for row in matrix for value in row if value == value))
+    bound = max(0.1, *(abs(value) for row in matrix for value in row if value == value))
     right.imshow(matrix, cmap="RdYlGn", vmin=-bound, vmax=bound)
     for y, row in enumerate(matrix):
         for x, value in enumerate(row):

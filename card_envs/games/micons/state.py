@@ -129,7 +129,7 @@ def layout(num_players: int, num_cards: int) -> Layout:
             Segment(
                 "in_question",
                 (cards,),
-                "1 = the card that was drawn and may be played, or is argued for; 0.5 = argued for in this turn in vain",
+                "1 = the card that was drawn and may be played, or is argued for; 0.5 = argued for in vain this turn",
             ),
             Segment("was_drawn", (1,), "1 = the card in question was drawn in this turn"),
             Segment("can_follow", (n,), "1 = this seat has a card with the trait on the back of the card in question"),
