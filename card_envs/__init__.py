@@ -1,8 +1,9 @@
 """Real multiplayer card games as fast environments for reinforcement learning.
 
-`list_games()` names them, `make(name)` gives a PettingZoo AEC environment, as does `from card_envs import icarus_club_v0;
-icarus_club_v0.env()`. Importing this package registers every game with Gymnasium (`gymnasium.make("card_envs/IcarusClub-v0")`,
-`make_vec`) and with PettingZoo (`pettingzoo.make("aec", "card_envs/icarus_club-v0")`).
+`list_games()` names them, `make(name)` gives a PettingZoo AEC environment, as does `icarus_club_v0.env()` after
+`from card_envs import icarus_club_v0`. Importing this package registers every game with Gymnasium
+(`gymnasium.make("card_envs/IcarusClub-v0")`, `make_vec`) and with PettingZoo (`pettingzoo.make("aec",
+"card_envs/icarus_club-v0")`).
 """
 
 from __future__ import annotations

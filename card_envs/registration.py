@@ -21,7 +21,7 @@ def register_gymnasium() -> None:
 
 
 def register_pettingzoo() -> None:
-    """`pettingzoo.make("aec", "card_envs/icarus_club-v0")` for every game, where PettingZoo has a registry (from 1.27)."""
+    """`pettingzoo.make("aec", "card_envs/icarus_club-v0")` for every game, where PettingZoo has a registry (1.27)."""
     try:
         from pettingzoo.env_registry.registration import aec_registry, register
     except ImportError:

@@ -1,9 +1,10 @@
 """A network for card games that scores options alike: `OptionsPolicy`.
 
-A plain perceptron learns anew for every card what it has learnt for another, and in games whose options differ by little
-that costs more games than anybody plays. Here every option that an observation describes (segments with `first_action`
-in the layout: what each legal card or pile would do) is scored by one small network that they all share, together with a
-summary of the whole observation. Actions that no such segment describes are scored from the summary alone.
+A plain perceptron learns anew for every card what it has learnt for another, and in games whose options differ by
+little that costs more games than anybody plays. Here every option that an observation describes (segments with
+`first_action` in the layout: what each legal card or pile would do) is scored by one small network that they all share,
+together with a summary of the whole observation. Actions that no such segment describes are scored from the summary
+alone.
 """
 
 from __future__ import annotations

@@ -269,8 +269,8 @@ def test_actions_are_valued_by_random_playouts_that_change_nothing_else(game):
     tables, _ = dealt(game, 4)
     tables.skip(np.arange(4), np.array([0, 1, 7, 100_000]), batch.RANDOM)
     rows = np.array([3, 0, 2])
-    before, words = tables.states.copy(), tables.rngs.copy()
     masks = tables.decisions(rows).action_mask == 1
+    before, words = tables.states.copy(), tables.rngs.copy()
 
     def values(playouts):
         out = np.full((3, game.num_actions), np.nan)
