@@ -88,7 +88,7 @@ def test_pool_without_snapshots_takes_none(opponents, game):
 
 @pytest.mark.parametrize("policy", ["random", "heuristic"])
 def test_late_start_begins_its_share_of_the_games_late(policy, game):
-    learner = tables(game, 1000, opponents={"random": 1.0}, late_start=0.4, late_policy=policy)
+    learner = tables(game, 1000, opponents={"random": 1.0}, late_start=0.4, late_from=0.6, late_policy=policy)
     learner.use_network(small_model(game).policy)
     skipped = []
     skip = learner.tables.skip
@@ -104,9 +104,9 @@ def test_late_start_begins_its_share_of_the_games_late(policy, game):
     assert sum(len(again) for again, _, _ in skipped[1:]) < 50  # games in which the learner had no choice left
     assert driver == (batch.HEURISTIC if policy == "heuristic" else batch.RANDOM)
     assert len(rows) / 1000 == pytest.approx(0.4, abs=0.08)
-    assert decisions.min() >= 0
+    assert decisions.min() >= int(0.6 * learner.typical_length)
     assert decisions.max() < learner.typical_length
-    assert decisions.mean() == pytest.approx(learner.typical_length / 2, rel=0.1)
+    assert decisions.mean() == pytest.approx(0.8 * learner.typical_length, rel=0.05)
     assert learner.running.all()  # none was played to its end
 
 

@@ -140,7 +140,7 @@ def observe_options(s, seat, at, out):
     elif s.phase == OVERWRITE_CARD:
         for other in range(s.num_players):
             if other != seat:
-                card = s.played[other]
+                card = int(s.played[other])
                 higher = 0
                 for above in range(card + 1, (suit_of(card) + 1) * NUM_RANKS):
                     higher += is_unseen(s, seat, above)
