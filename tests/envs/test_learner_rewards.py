@@ -153,7 +153,7 @@ def test_gymnasium_rewards_sum_to_the_seats_return(game):
 
 @each_variant
 def test_batched_rewards_sum_to_the_seats_return(game):
-    env = batched(game, opponents={"random": 1, "heuristic": 1})
+    env = batched(game, seed=1, opponents={"random": 9, "heuristic": 1})
     witness = Witness(env.learner)
     sums = sums_of_batched(env, games_to_play(game), at_random(0))
     check(game, witness, sums, replays=10)

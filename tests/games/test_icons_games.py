@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 from card_envs.games.icons import Icons, rules, state
-from card_envs.games.icons.heuristic import heuristic
-from card_envs.games.icons.observation import observe, resample
-from card_envs.games.icons.rules import apply_action, apply_chance, draw_chance, legal_actions
+from card_envs.games.table import Table
+from card_envs.kernels import batch
 from card_envs.kernels.jit import jit
-from card_envs.kernels.rng import below, random_legal, seed_words, split
-from card_envs.kernels.state import RUNNING, TERMINATED, returns
+from card_envs.kernels.rng import seed_words
+from card_envs.kernels.state import RUNNING, TERMINATED
+from card_envs.policies.tables import Tables
 
 compiled = functools.partial(jit, game="icons_v0", rules=rules.apply_action)
 
@@ -27,27 +27,10 @@ FAULTS = (
     "a player not in turn holds more than seven cards",
     "a hand has a wrong size",
     "what a player knows is wrong",
-    "no action is legal",
-    "the count of legal actions is wrong",
     "the score is not that of the tokens",
-    "the returns do not sum to 0",
-    "the observation leaves [0, 1]",
-    "the observation changes with what the seat can't know",
-    "the legal actions change with what the seat can't know",
-    "the hand-written player decides by what it can't know",
-    "the hand-written player chooses what is not legal",
     "a card chosen to pass, or just given, is not in the hand",
+    "the cards that players put under the pile are miscounted",
 )
-
-
-@compiled
-def new_game(states, initial, rng, value):
-    states[0] = initial[0]
-    s = states[0]
-    split(rng, s.rng)
-    while s.chance != 0:
-        count = draw_chance(s, value)
-        apply_chance(s, value[:count])
 
 
 @compiled
@@ -58,8 +41,14 @@ def fault_of(s):
     for k in range(state.NUM_SLOTS):
         if s.slot[k] >= 0:
             count[s.slot[k]] += 1
+    put_back = np.zeros(n, np.int64)
     for i in range(s.pile_size):
-        count[s.pile[(s.pile_top + i) % state.NUM_CARDS]] += 1
+        place = (s.pile_top + i) % state.NUM_CARDS
+        count[s.pile[place]] += 1
+        if s.pile_by[place] >= 0:
+            put_back[s.pile_by[place]] += 1
+        elif put_back.sum() > 0:
+            return 8  # a card of the deal lies below
     tokens = 0
     for seat in range(n):
         size = 0
@@ -69,15 +58,17 @@ def fault_of(s):
         if size != s.hand_size[seat]:
             return 4
         if s.chosen[seat] >= 0 and s.hand[seat, s.chosen[seat]] == 0:
-            return 15
+            return 7
         given = s.phase == state.CARD_RETURN and seat == s.target  # holds the card given until it gives one back
         if given and s.hand[seat, s.given] == 0:
-            return 15
+            return 7
         if size > state.HAND_LIMIT + given and seat != s.turn:
             return 3
         for category in range(state.NUM_CATEGORIES):
             tokens += s.tokens[seat, category]
         if s.score[seat] != rules.points(s, seat):
+            return 6
+        if s.put_back[seat] != put_back[seat]:
             return 8
         for observer in range(n + 1):
             if observer != seat:
@@ -94,139 +85,51 @@ def fault_of(s):
 
 
 @compiled
-def play_random(states, initial, games, rng, value, mask, seen, at, out, paid):
-    """Plays random games; counts actions in `seen`, endings in `paid`; returns the first fault."""
-    for _ in range(games):
-        new_game(states, initial, rng, value)
-        s = states[0]
-        while s.end == RUNNING:
-            options = legal_actions(s, mask)
-            if options == 0:
-                return 6
-            if options != mask.sum():
-                return 7
-            observe(s, below(rng, s.num_players), at[0], out)
-            for i in range(out.shape[0]):
-                if not 0.0 <= out[i] <= 1.0:
-                    return 10
-            action = random_legal(rng, mask, options)
-            seen[action] += 1
-            apply_action(s, action)
-            fault = fault_of(s)
-            if fault != 0:
-                return fault
-        paid[s.end] += 1
-        if s.turns_left >= 0:
-            paid[3] += 1
-        total = np.zeros(s.num_players)
-        returns(s, total)
-        if abs(total.sum()) > 1e-12:
-            return 9
+def first_fault(states):
+    for row in range(states.shape[0]):
+        fault = fault_of(states[row])
+        if fault != 0:
+            return fault
     return 0
 
 
-@compiled
-def differs(a, b):
-    return np.any(a != b)
+def check(states):
+    assert FAULTS[first_fault(states)] == "none"
 
 
-@compiled
-def leak_of(states, scratch, seat, at, out, out_2, mask, mask_2, rng, rng_2):
-    """Arranges anew what `seat` can't know, and compares all that the seat sees and does."""
-    scratch[0] = states[0]
-    s, t = states[0], scratch[0]
-    resample(t, seat, rng)
-    fault = fault_of(t)
-    if fault != 0:
-        return fault
-    observe(s, seat, at[0], out)
-    observe(t, seat, at[0], out_2)
-    if differs(out, out_2):
-        return 11
-    if s.end == RUNNING and s.player == seat:
-        legal_actions(s, mask)
-        legal_actions(t, mask_2)
-        if differs(mask, mask_2):
-            return 12
-        split(rng, rng_2)
-        rng_3 = rng_2.copy()
-        choice = heuristic(s, mask, rng_2)
-        if choice != heuristic(t, mask, rng_3):
-            return 13
-        if mask[choice] == 0:
-            return 14
-    return 0
+def deal(game, num_tables, seed):
+    tables = Tables(game, num_tables)
+    tables.states["rng"] = seed_words(seed, num_tables)
+    tables.rngs[:] = seed_words(seed + 100, num_tables)
+    tables.start(np.arange(num_tables))
+    return tables
 
 
-@compiled
-def play_and_resample(states, scratch, initial, wanted, rng, value, mask, mask_2, at, out, out_2, heuristic_share):
-    """Resamples at `wanted` states, for the seat to act and a random one, and at times plays on from the copy."""
-    rng_2 = np.zeros(2, np.uint64)
-    done = 0
-    while done < wanted:
-        new_game(states, initial, rng, value)
-        s = states[0]
-        while True:
-            for seat in (np.int64(s.player), below(rng, s.num_players)):
-                fault = leak_of(states, scratch, seat, at, out, out_2, mask, mask_2, rng, rng_2)
-                if fault != 0:
-                    return fault
-            done += 1
-            if s.end != RUNNING:
-                break
-            if below(rng, 20) == 0:  # a resampled game must play on like any other
-                states[0] = scratch[0]
-            options = legal_actions(s, mask)
-            by_hand = below(rng, 100) < heuristic_share
-            apply_action(s, heuristic(s, mask, rng) if by_hand else random_legal(rng, mask, options))
-    return 0
+def decide(tables, rows, driver, states=None, rngs=None):
+    """A built-in player's choices for the seats to act."""
+    actions = np.zeros(len(rows), np.int64)
+    states = tables.states if states is None else states
+    rngs = tables.rngs if rngs is None else rngs
+    tables.kernels.decide(states, rows, driver, rngs, np.zeros(tables.game.num_actions, np.int8), actions)
+    return actions
 
 
-@compiled
-def play_against_random(states, initial, games, rng, value, mask):
-    """The share of wins of the hand-written player among random ones; its seat changes from game to game."""
-    won = 0.0
-    for game in range(games):
-        new_game(states, initial, rng, value)
-        s = states[0]
-        seat = game % s.num_players
-        while s.end == RUNNING:
-            options = legal_actions(s, mask)
-            by_hand = s.player == seat
-            apply_action(s, heuristic(s, mask, rng) if by_hand else random_legal(rng, mask, options))
-        if s.winner[seat]:
-            won += 1.0 / s.winner.sum()
-    return won / games
-
-
-def buffers(game):
-    return {
-        "value": np.zeros(game.max_chance_values, np.int16),
-        "mask": np.zeros(game.num_actions, np.int8),
-        "out": np.zeros(game.layout.size, np.float32),
-    }
+def running(tables):
+    return np.flatnonzero(tables.states["end"] == RUNNING)
 
 
 @pytest.mark.parametrize("n", range(2, 9))
 def test_random_games(n):
-    game = Icons(n)
-    seen, paid = np.zeros(102, np.int64), np.zeros(4, np.int64)
-    b = buffers(game)
-    fault = play_random(
-        game.initial.copy(),
-        game.initial,
-        1000,
-        seed_words(n, 1)[0],
-        b["value"],
-        b["mask"],
-        seen,
-        game.layout.at,
-        b["out"],
-        paid,
-    )
-    assert FAULTS[fault] == "none"
-    assert paid[TERMINATED] == 1000
-    assert (paid[3] == 1000) == (n >= 6)  # E2: without points to win all games reach the last round
+    tables = deal(Icons(n), 1000, n)
+    seen = np.zeros(102, np.int64)
+    while len(rows := running(tables)):
+        actions = decide(tables, rows, batch.RANDOM)
+        np.add.at(seen, actions, 1)
+        tables.act(rows, actions, "random")
+        check(tables.states)
+    assert (tables.states["end"] == TERMINATED).all()
+    assert (tables.states["turns_left"] >= 0).all() == (n >= 6)  # E2: without points to win, all reach the last round
+    np.testing.assert_allclose(tables.returns(np.arange(1000)).sum(axis=1), 0, atol=1e-12)
     never = {name for name, count in zip(state.ACTION_NAMES, seen, strict=True) if count == 0}
     assert never == {f"opponent-{k}" for k in range(n, 8)}
 
@@ -234,60 +137,62 @@ def test_random_games(n):
 @pytest.mark.parametrize("memory", state.MEMORIES)
 @pytest.mark.parametrize("n", range(2, 9))
 def test_seats_see_only_what_they_may_know(n, memory):
-    game = Icons(n, memory=memory)
-    b, c = buffers(game), buffers(game)
-    for heuristic_share, wanted in ((0, 7000), (90, 4000)):
-        fault = play_and_resample(
-            game.initial.copy(),
-            game.initial.copy(),
-            game.initial,
-            wanted if memory == "perfect" else wanted // 10,
-            seed_words(n, 1)[0],
-            b["value"],
-            b["mask"],
-            c["mask"],
-            game.layout.at,
-            b["out"],
-            c["out"],
-            heuristic_share,
-        )
-        assert FAULTS[fault] == "none"
-
-
-@compiled
-def resample_both(scratch, states, seat, words, words_2):
-    """Two states that differ only in what `seat` can't know must give the same arrangement from the same words."""
-    scratch[0] = states[0]
-    resample(scratch[0], seat, words)
-    scratch[1] = scratch[0]
-    resample(scratch[0], seat, words_2.copy())
-    scratch[2] = states[0]
-    resample(scratch[2], seat, words_2.copy())
+    """Over 10,000 states for each number of players, of random and hand-written play, for the seat to act or any."""
+    game, rng = Icons(n, memory=memory), np.random.default_rng(n)
+    kernels, words, states_seen = batch.for_game(game), seed_words(n, 1)[0], 0
+    while states_seen < (10_000 if memory == "perfect" else 1000):
+        tables = deal(game, 100 if memory == "perfect" else 10, int(rng.integers(1000)))
+        while len(rows := running(tables)):
+            to_act = rng.random(len(rows)) < 0.5
+            seats = np.where(to_act, tables.states["player"][rows], rng.integers(n, size=len(rows)))
+            drawn = tables.states.copy()
+            for row, seat in zip(rows, seats, strict=True):
+                kernels.resample(drawn, row, seat, words)
+            check(drawn)
+            out = np.zeros((2, len(rows), game.layout.size), np.float32)
+            for i, states in enumerate((tables.states, drawn)):
+                kernels.observe_rows(states, rows, seats, game.layout.at, out[i])
+            assert (out[0] == out[1]).all()
+            own = rows[tables.states["player"][rows] == seats]
+            masks = np.zeros((2, len(own), game.num_actions), np.int8)
+            for i, states in enumerate((tables.states, drawn)):
+                kernels.ask(states, own, game.layout.at, out[i], masks[i])
+            assert (masks[0] == masks[1]).all()
+            rngs = tables.rngs.copy()
+            choice = decide(tables, own, batch.HEURISTIC, rngs=rngs)
+            assert (choice == decide(tables, own, batch.HEURISTIC, drawn, tables.rngs.copy())).all()
+            assert masks[0][np.arange(len(own)), choice].all()
+            states_seen += len(rows)
+            go_on = rows[rng.random(len(rows)) < 0.05]
+            tables.states[go_on] = drawn[go_on]  # a resampled game plays on like any other
+            random = decide(tables, rows, batch.RANDOM)
+            by_hand = decide(tables, rows, batch.HEURISTIC)
+            tables.act(rows, np.where(rng.random(len(rows)) < rng.integers(2) * 0.9, by_hand, random), "mixed")
 
 
 @pytest.mark.parametrize("n", [2, 4, 8])
 def test_resample_does_not_depend_on_what_the_seat_cannot_know(n):
-    game = Icons(n)
-    states, scratch = game.initial.copy(), np.repeat(game.initial, 3)
-    b = buffers(game)
-    rng = seed_words(n, 1)[0]
-    for _ in range(5):
-        new_game(states, game.initial, rng, b["value"])
-        s = states[0]
-        moved = 0
-        while s.end == RUNNING:
-            options = legal_actions(s, b["mask"])
-            seat = int(s.player)
-            resample_both(scratch, states, seat, seed_words(moved, 1)[0], seed_words(moved + 1, 1)[0])
-            assert scratch[0].tobytes() == scratch[2].tobytes()
-            apply_action(s, random_legal(rng, b["mask"], options))
-            moved += 1
+    """Two states that differ only in what the seat can't know give the same arrangement from the same words."""
+    tables = deal(Icons(n), 5, n)
+    resample = tables.kernels.resample
+    moved = 0
+    while len(rows := running(tables)):
+        one = tables.states.copy()
+        for row in rows:
+            resample(one, row, one[row].player, seed_words(moved, 1)[0])
+        two = tables.states.copy()
+        for row in rows:
+            words = seed_words(moved + 1, 1)[0]
+            resample(one, row, one[row].player, words.copy())
+            resample(two, row, two[row].player, words)
+        assert one.tobytes() == two.tobytes()
+        tables.act(rows, decide(tables, rows, batch.RANDOM), "random")
+        moved += 1
 
 
 def test_resample_keeps_what_is_known_and_draws_the_rest_evenly():
-    game = Icons(3)
-    states = game.initial.copy()
-    new_game(states, game.initial, seed_words(5, 1)[0], buffers(game)["value"])
+    states = Table(Icons(3), seed=5).states
+    resample = batch.for_game(Icons).resample
     s = states[0]
     seat, other = int(s.player), (int(s.player) + 1) % 3
     s.at_least[seat, other] = 0
@@ -299,7 +204,7 @@ def test_resample_keeps_what_is_known_and_draws_the_rest_evenly():
     hands = np.zeros((2000, state.NUM_TYPES))
     for i in range(2000):
         copy = states.copy()
-        resample(copy[0], seat, rng)
+        resample(copy, 0, seat, rng)
         hands[i] = copy[0].hand[other]
     assert (hands[:, known] >= 1).all()
     assert (hands[:, absent] == 0).all()
@@ -315,30 +220,28 @@ def test_resample_keeps_what_is_known_and_draws_the_rest_evenly():
 def test_interpreted_rules_play_the_same_games():
     """Without compilation the same seeds give the same games, state by state."""
     script = """
-import sys, numpy as np, zlib
-from card_envs.games.icons import Icons, rules
-from card_envs.games.icons.heuristic import heuristic
-from card_envs.games.icons.observation import observe, resample
+import numpy as np, zlib
+from card_envs.games.icons import Icons
 from card_envs.kernels import batch
-from card_envs.kernels.rng import random_legal, seed_words
-def key(s): return b"".join(s[name].tobytes() for name in s.dtype.names)  # without the padding between fields
+from card_envs.kernels.rng import seed_words
+from card_envs.policies.tables import Tables
 for n in (2, 5, 8):
-    game = Icons(n, max_turns=40)
-    states = game.initial.copy()
-    states["rng"] = seed_words(n, 1)
-    value, mask, out = np.zeros(95, np.int16), np.zeros(102, np.int8), np.zeros(game.layout.size, np.float32)
-    batch.for_game(game).start(states, np.arange(1), game.initial, value)
-    s, rng, crc, moves = states[0], seed_words(9, 1)[0], 0, 0
-    while s.end == 0:
-        options = rules.legal_actions(s, mask)
-        observe(s, int(s.player), game.layout.at[0], out)
-        crc = zlib.crc32(key(s) + out.tobytes() + mask.tobytes(), crc)
+    tables = Tables(Icons(n, max_turns=40), 1)
+    tables.states["rng"] = seed_words(n, 1)
+    tables.rngs[:] = seed_words(9, 1)
+    rows, rng, crc, moves = np.arange(1), seed_words(8, 1)[0], 0, 0
+    tables.start(rows)
+    while tables.states[0].end == 0:
+        seen = tables.decisions(rows)
+        crc = zlib.crc32(tables.states.tobytes() + seen.observation.tobytes() + seen.action_mask.tobytes(), crc)
         if moves % 10 == 0:
-            copy = states.copy()
-            resample(copy[0], int(s.player), rng)
-            crc = zlib.crc32(key(copy[0]), crc)
-        action = heuristic(s, mask, rng) if moves % 2 else random_legal(rng, mask, options)
-        rules.apply_action(s, action)
+            copy = tables.states.copy()
+            tables.kernels.resample(copy, 0, int(copy[0].player), rng)
+            crc = zlib.crc32(copy.tobytes(), crc)
+        actions = np.zeros(1, np.int64)
+        driver = batch.HEURISTIC if moves % 2 else batch.RANDOM
+        tables.kernels.decide(tables.states, rows, driver, tables.rngs, np.zeros(102, np.int8), actions)
+        tables.act(rows, actions, "")
         moves += 1
     print(n, moves, crc)
 """
@@ -355,47 +258,141 @@ for n in (2, 5, 8):
 
 @pytest.mark.parametrize(("n", "share"), [(2, 0.95), (3, 0.92), (4, 0.88), (5, 0.83), (8, 0.7)])
 def test_hand_written_player_beats_random_ones(n, share):
-    game = Icons(n)
-    b = buffers(game)
-    won = play_against_random(game.initial.copy(), game.initial, 500, seed_words(n, 1)[0], b["value"], b["mask"])
-    assert won > share
+    tables = deal(Icons(n), 500, n)
+    seats = np.arange(500) % n
+    tables.drivers[np.arange(500), seats] = batch.HEURISTIC
+    tables.advance(np.arange(500))
+    won = tables.states["winner"][np.arange(500), seats] / tables.states["winner"].sum(axis=1)
+    assert won.mean() > share
+
+
+def seen_by(table, seat):
+    return table.game.layout.split(table.observe(seat))
 
 
 def test_observation_is_egocentric():
-    game = Icons(4)
-    states = game.initial.copy()
-    b = buffers(game)
-    new_game(states, game.initial, seed_words(2, 1)[0], b["value"])
-    s = states[0]
+    table = Table(Icons(4), seed=2)
+    s = table.state
     s.tokens[2] = [1, 2, 0, 0, 0]
     for seat in range(4):
-        observe(s, seat, game.layout.at[0], b["out"])
-        seen = game.layout.split(b["out"].copy())
+        seen = seen_by(table, seat)
         np.testing.assert_array_equal(np.flatnonzero(seen["to_act"]), [(s.player - seat) % 4])
         np.testing.assert_allclose(seen["tokens"][(2 - seat) % 4] * 9, [1, 2, 0, 0, 0], rtol=1e-6)
         np.testing.assert_allclose(seen["hand"] * state.COPIES, s.hand[seat], rtol=1e-6)
 
 
 def test_observation_shows_points_within_reach():
-    game = Icons(2)
-    states = game.initial.copy()
-    b = buffers(game)
-    new_game(states, game.initial, seed_words(2, 1)[0], b["value"])
-    s = states[0]
+    table = Table(Icons(2), seed=2)
+    s = table.state
     s.tokens[0] = [1, 2, 1, 1, 0]
     s.hand[0] = 0
-    for card in (state.ICON + 4, state.CATEGORY + 0):
-        s.hand[0, card] = 1
-    s.slot[3] = state.CATEGORY + 4
-    s.slot_known[0, 3] = 1
-    s.slot[4] = state.ICON + 0
-    s.slot_known[0, 4] = 1
-    observe(s, 0, game.layout.at[0], b["out"])
-    seen = game.layout.split(b["out"])
-    np.testing.assert_allclose(seen["gain"][0] * 8, [3, 2, 3, 3, 6])
-    np.testing.assert_allclose(seen["loss"][0] * 8, [1, 3, 1, 1, 0])
-    np.testing.assert_allclose(seen["slot_points"][3:5] * 8, [6, 3])
-    assert not seen["set_points"].any()
-    s.hand[0, state.ICON + 0] = 1
-    observe(s, 0, game.layout.at[0], b["out"])
-    assert seen["set_points"][0] * 8 == 3
+    s.hand[0, [state.ICON + 4, state.CATEGORY + 0]] = 1
+    seen = seen_by(table, 0)
+    np.testing.assert_allclose(seen["gain"] * 8, [3, 2, 3, 3, 6])
+    best = np.zeros(state.NUM_TYPES)
+    best[[state.ICON + 0, state.ICON_YOU, state.CATEGORY + 4, state.WILD]] = 3, 3, 6, 6
+    np.testing.assert_allclose(seen["best_set"] * 8, best)
+
+
+# --- what options are shown to do -----------------------------------------------------------------------------------
+
+
+def option(table, action):
+    """The row that describes an action to the seat to act, without the 1 at its beginning."""
+    number = state.ACTION_NAMES.index(action)
+    for segment in table.game.layout.segments:
+        if segment.first_action is not None and 0 <= number - segment.first_action < segment.shape[0]:
+            row = seen_by(table, table.player)[segment.name][number - segment.first_action]
+            assert row[0] == 1
+            return row[1:]
+    raise AssertionError(f"no segment describes {action}")
+
+
+def table_with(hand, tokens=(), bank=None, n=3, **options):
+    """A table at which player_0, with these cards, is to flip or, with a card in the bank's first slot, to play."""
+    table = Table(Icons(n, **options), seed=1)
+    s = table.state
+    s.player = s.turn = 0
+    s.hand[0] = 0
+    for card in hand:
+        s.hand[0, state.CARD_NAMES.index(card)] += 1
+    s.hand_size[0] = len(hand)
+    for seat, counts in enumerate(tokens):
+        s.tokens[seat] = counts
+        s.score[seat] = rules.points(s, seat)
+    if bank is not None:
+        s.slot[0] = state.CARD_NAMES.index(bank)
+        table.play("slot-1")
+    return table
+
+
+def test_slot_options_show_known_cards():
+    table = table_with(["category-arts"])
+    table.state.slot[:3] = state.ICON, state.TORCH, state.ICON
+    table.state.slot_known[0, :2] = 1
+    np.testing.assert_allclose(option(table, "slot-1"), [1, 1 / 8, 0, 0])
+    np.testing.assert_allclose(option(table, "slot-2"), [1, 0, 1, 0])
+    np.testing.assert_allclose(option(table, "slot-3"), [0, 0, 0, 0])
+    table.state.memory = state.NO_MEMORY
+    np.testing.assert_allclose(option(table, "slot-1"), [0, 0, 0, 0])
+
+
+def test_set_options_show_points_and_what_is_left():
+    tokens = [[1, 1, 1, 1, 0]]
+    cards = ["icon-arts", "category-arts", "category-arts", "category-wild", "icon-human-rights"]
+    table = table_with(cards, tokens, "category-human-rights", points_to_win=10)
+    np.testing.assert_allclose(option(table, "set icon-arts category-arts"), [3 / 8, 0, 1 / 8, 2 / 5, 0])
+    np.testing.assert_allclose(option(table, "set icon-arts category-wild"), [3 / 8, 0, 1 / 8, 1 / 5, 1])
+    np.testing.assert_allclose(option(table, "set icon-human-rights category-wild"), [6 / 8, 1, 1 / 8, 1 / 5, 1])
+    np.testing.assert_allclose(
+        option(table, "bank set icon-human-rights category-human-rights"), [6 / 8, 1, 1 / 8, 0, 0]
+    )
+
+
+def test_torch_options_show_points_won_and_lost():
+    tokens = [[1, 0, 0, 0, 0], [2, 0, 0, 0, 0], [1, 1, 1, 1, 1]]
+    cards = ["pass-the-torch", "category-arts", "category-science", "category-wild"]
+    table = table_with(cards, tokens, "category-leadership")
+    np.testing.assert_allclose(option(table, "pass-the-torch category-arts"), [3 / 8, 6 / 8])
+    np.testing.assert_allclose(option(table, "pass-the-torch category-science"), [1 / 8, 6 / 8])
+    np.testing.assert_allclose(option(table, "pass-the-torch category-wild"), [3 / 8, 6 / 8])
+    np.testing.assert_allclose(option(table, "bank pass-the-torch category-leadership"), [1 / 8, 6 / 8])
+
+
+def change(points):
+    return (points + 8) / 16
+
+
+def test_options_of_a_theft_show_changes_of_points():
+    tokens = [[1, 0, 0, 0, 0], [2, 0, 0, 0, 0], [1, 1, 1, 1, 1]]
+    table = table_with(["pass-the-torch", "category-wild"], tokens, "icon-you")
+    table.play("pass-the-torch category-wild")
+    one, two = option(table, "opponent-1"), option(table, "opponent-2")
+    np.testing.assert_allclose(one[[0, 1, 4, 5]], [4 / 40, 16 / 20, change(3), change(-3)])
+    np.testing.assert_allclose(two[[0, 1, 4, 5]], [10 / 40, 10 / 20, change(3), change(-6)])
+    table.play("opponent-2")
+    np.testing.assert_allclose(option(table, "token arts"), [1 / 9, change(3), change(-6)])
+    np.testing.assert_allclose(option(table, "token science"), [0, change(1), change(-6)])
+
+
+def test_options_of_a_trade_show_changes_of_points():
+    tokens = [[2, 1, 0, 0, 0], [0, 1, 0, 0, 0]]
+    table = table_with(["break-the-barrier"], tokens, "icon-you", n=2)
+    table.play("break-the-barrier")
+    np.testing.assert_allclose(option(table, "token arts"), [2 / 9, change(-3), change(0)])
+    table.play("token arts")
+    np.testing.assert_allclose(option(table, "opponent-1")[4:], [change(0), change(0)])
+    table.play("opponent-1")
+    np.testing.assert_allclose(option(table, "token science"), [1 / 9, change(0), change(0)])
+
+
+def test_card_options_show_what_is_held_and_what_the_asked_player_may_hold():
+    table = table_with(["share-the-love", "category-arts"], (), "icon-you")
+    table.state.at_least[0, 1, state.ICON] = 2
+    table.state.at_most[0, 1, state.CATEGORY] = 0
+    table.play("share-the-love")
+    table.play("opponent-1")
+    np.testing.assert_allclose(option(table, "card icon-arts"), [0, 1 / 8, 1, 0, 0, 0, 0, 2 / 8, 1])
+    np.testing.assert_allclose(option(table, "card category-arts"), [1 / 5, 0, 0, 1, 0, 0, 0, 0, 0])
+    table.state.memory = state.NO_MEMORY
+    np.testing.assert_allclose(option(table, "card icon-arts")[-2:], [0, 0])

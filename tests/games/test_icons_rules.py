@@ -1001,9 +1001,8 @@ def test_K_cards_under_the_pile_are_known_when_they_come_up_again():
     hands = [["icon-science"] * 8 + ["icon-you"], [], []]
     table = position(hands, ["icon-arts"], ["icon-leadership"], last_turns=None, flipped=1)
     play(table, "end-turn", "card icon-you", "card icon-science")
-    seen = table.game.layout.split(table.observe(0))
-    assert seen["pile_next"][0].argmax() == ID["icon-you"]
-    assert seen["pile_next"][1].argmax() == ID["icon-science"]
+    seen = table.game.layout.split(table.observe(0))["pile_own"]
+    assert np.rint(seen[:3] * 18).tolist() == [ID["icon-you"] + 1, ID["icon-science"] + 1, 0]
     table.state.turns_left = -1  # as if the pile had not run out: player_2 draws the YOU Icon
     play(table, "slot-1", "end-turn")
     assert hand(table, 2) == ["icon-you"]
@@ -1024,7 +1023,7 @@ def test_K_memory_none_shows_only_what_lies_open():
     table = position(hands, ["icon-science", "icon-leadership"], memory="none", flipped=1)
     play(table, "share-the-love", "opponent-2", "card icon-arts", "end-turn", "slot-2")
     seen = table.game.layout.split(table.observe(2))
-    for part in ("at_least", "at_most", "unseen", "pile_own", "pile_next", "given"):
+    for part in ("at_least", "at_most", "unseen", "pile_own"):
         assert not seen[part].any(), part
     assert not seen["slot_card"][0].any()
     assert seen["slot_card"][1].argmax() == ID["icon-leadership"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import numpy as np
@@ -38,6 +39,11 @@ class Icons(Game):
         resample=observation.resample,
         heuristic=heuristic.heuristic,
     )
+
+    @classmethod
+    def variants(cls) -> Iterator[dict[str, Any]]:
+        yield from super().variants()
+        yield {"memory": "none"}
 
     def _build(self) -> None:
         self.state_dtype = state.STATE

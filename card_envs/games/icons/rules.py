@@ -24,6 +24,8 @@ from card_envs.games.icons.state import (
     FLIP,
     HAND_LIMIT,
     ICON_YOU,
+    MAX_PLAYERS,
+    MOST_COPIES,
     NO_CHANCE,
     NUM_CARDS,
     NUM_CATEGORIES,
@@ -60,12 +62,25 @@ ALL = -2
 @jit
 def left_of(s, seat):
     """The next seat clockwise."""
-    return (seat + 1) % s.num_players
+    return seat + 1 if seat + 1 < s.num_players else 0
 
 
 @jit
 def right_of(s, seat):
-    return (seat + s.num_players - 1) % s.num_players
+    return seat - 1 if seat > 0 else s.num_players - 1
+
+
+@jit
+def seat_after(s, seat, steps):
+    """The seat that many steps clockwise, fewer than there are seats."""
+    other = seat + steps
+    return other if other < s.num_players else other - s.num_players
+
+
+@jit
+def steps_to(s, seat, other):
+    """How many steps clockwise `other` sits from `seat`."""
+    return other - seat if other >= seat else other - seat + s.num_players
 
 
 # --- chance ---------------------------------------------------------------------------------------------------------
@@ -128,14 +143,13 @@ def enter_hand(s, seat, card, witness):
     s.hand[seat, card] += 1
     s.hand_size[seat] += 1
     for observer in range(s.num_players + 1):
-        if observer == seat:
-            continue
         if witness == ALL or observer == witness:
-            s.at_least[observer, seat, card] += 1
-            s.at_most[observer, seat, card] = min(s.at_most[observer, seat, card] + 1, COPIES[card])
-        else:  # it may be of any type
+            s.at_least[observer, seat, card] += observer != seat
+            s.at_most[observer, seat, card] += s.at_most[observer, seat, card] < COPIES[card]
+        else:  # it may be of any type; without branches, the compiler takes all types at once
+            at_most = s.at_most[observer, seat]
             for other in range(NUM_TYPES):
-                s.at_most[observer, seat, other] = min(s.at_most[observer, seat, other] + 1, COPIES[other])
+                at_most[other] += at_most[other] < MOST_COPIES[other]
 
 
 @jit
@@ -144,14 +158,13 @@ def leave_hand(s, seat, card, witness):
     s.hand[seat, card] -= 1
     s.hand_size[seat] -= 1
     for observer in range(s.num_players + 1):
-        if observer == seat:
-            continue
         if witness == ALL or observer == witness:
-            s.at_least[observer, seat, card] = max(s.at_least[observer, seat, card] - 1, 0)
+            s.at_least[observer, seat, card] -= s.at_least[observer, seat, card] > 0
             s.at_most[observer, seat, card] -= 1
         else:  # it may have been any card
+            at_least = s.at_least[observer, seat]
             for other in range(NUM_TYPES):
-                s.at_least[observer, seat, other] = max(s.at_least[observer, seat, other] - 1, 0)
+                at_least[other] -= at_least[other] > 0
 
 
 @jit
@@ -164,13 +177,16 @@ def hear_of_none(s, seat, card):
 @jit
 def pile_place(s, depth):
     """Where in the ring the card lies that has `depth` cards of the pile above it."""
-    return (s.pile_top + depth) % NUM_CARDS
+    place = s.pile_top + depth
+    return place if place < NUM_CARDS else place - NUM_CARDS
 
 
 @jit
 def take_top_card(s):
     """The top card leaves the Draw Pile; the last one begins the last round (E3)."""
     card = s.pile[s.pile_top]
+    if s.pile_by[s.pile_top] != NOBODY:
+        s.put_back[s.pile_by[s.pile_top]] -= 1
     s.pile_top = pile_place(s, 1)
     s.pile_size -= 1
     if s.pile_size == 0 and s.turns_left < 0:
@@ -192,13 +208,20 @@ def put_under_pile(s, seat, card):
     place = pile_place(s, s.pile_size)
     s.pile[place] = card
     s.pile_by[place] = seat
+    s.put_back[seat] += 1
     s.pile_size += 1
+
+
+@jit
+def set_slot_known(s, k, known):
+    for seat in range(MAX_PLAYERS):
+        s.slot_known[seat, k] = known
 
 
 @jit
 def refill_slot(s, k):
     """T4: face down and unseen, though whoever put the card under the pile knows it. Without a pile it stays empty."""
-    s.slot_known[:, k] = 0
+    set_slot_known(s, k, 0)
     if s.pile_size == 0:
         s.slot[k] = -1
         return
@@ -225,7 +248,7 @@ def begin_turn(s):
 def flip_slot(s, k):
     """T2."""
     s.flipped = k
-    s.slot_known[:, k] = 1
+    set_slot_known(s, k, 1)
     s.phase = PLAY
 
 
@@ -304,14 +327,11 @@ def play_one(s, card, from_bank):
 @jit
 def play_two(s, card, partner, from_bank):
     """Two cards, both from hand or one of them the flipped one."""
-    if not from_bank:
+    if not from_bank or open_card(s) != card:
         play_from_hand(s, card)
+    if not from_bank or open_card(s) == card:
         play_from_hand(s, partner)
-    elif open_card(s) == card:
-        play_from_hand(s, partner)
-        play_from_bank(s)
-    else:
-        play_from_hand(s, card)
+    if from_bank:
         play_from_bank(s)
 
 
@@ -320,6 +340,7 @@ def play_set(s, i, from_bank):
     """M2."""
     play_two(s, SET_ICON[i], SET_CATEGORY[i], from_bank)
     s.tokens[s.player, SET_TOKEN[i]] += 1
+    count_points(s)
     finish_play(s)
 
 
@@ -345,7 +366,7 @@ def play_torch(s, category, from_bank):
 
 @jit
 def finish_play(s):
-    """The play is done; the turn goes on unless somebody has won."""
+    """The turn goes on."""
     s.played = -1
     s.torch_with = -1
     s.target = -1
@@ -353,12 +374,11 @@ def finish_play(s):
     s.given = -1
     s.player = s.turn
     s.phase = PLAY
-    count_points(s)
 
 
 @jit
 def choose_opponent(s, steps):
-    s.target = (s.player + steps) % s.num_players
+    s.target = seat_after(s, s.player, steps)
     if s.played == AHEAD:
         lose_next_turn(s)
     elif s.played == SHARE:
@@ -456,6 +476,7 @@ def break_the_barrier(s, category):
     s.tokens[s.target, s.offered] += 1
     s.tokens[s.target, category] -= 1
     s.tokens[s.player, category] += 1
+    count_points(s)
     finish_play(s)
 
 
@@ -464,6 +485,7 @@ def pass_the_torch(s, category):
     """A6."""
     s.tokens[s.target, category] -= 1
     s.tokens[s.player, category] += 1
+    count_points(s)
     finish_play(s)
 
 
@@ -487,33 +509,38 @@ def token_count(s, seat):
 
 
 @jit
-def points(s, seat):
+def points_with(s, seat, more, less):
+    """P1-P3: the seat's points with a token of category `more` more and one of `less` less, -1 for none."""
     total, categories = 0, 0
     for category in range(NUM_CATEGORIES):
-        count = s.tokens[seat, category]
-        total += count  # P1
-        if count >= 2:
-            total += count  # P2
-        if count > 0:
-            categories += 1
-    if categories == NUM_CATEGORIES:
-        total += 5  # P3
-    return total
+        count = s.tokens[seat, category] + (category == more) - (category == less)
+        total += count + count * (count >= 2)  # P1, P2
+        categories += count > 0
+    return total + 5 * (categories == NUM_CATEGORIES)  # P3
+
+
+@jit
+def points(s, seat):
+    return points_with(s, seat, -1, -1)
 
 
 @jit
 def count_points(s):
-    """P1-P3; E1: whoever has the points to win wins at once, the player in turn first."""
-    n = s.num_players
-    for seat in range(n):
-        s.score[seat] = points(s, seat)
-    for steps in range(n):
-        seat = (s.turn + steps) % n
-        if s.score[seat] >= s.goal:
-            s.winner[seat] = 1
-            rank_by_score(s)
-            s.end = TERMINATED
-            return
+    """E1: after tokens moved; whoever has the points to win wins at once, the player in turn first."""
+    s.score[s.turn] = points(s, s.turn)
+    if s.target >= 0:
+        s.score[s.target] = points(s, s.target)
+    if s.score[s.turn] >= s.goal:
+        win(s, s.turn)
+    elif s.target >= 0 and s.score[s.target] >= s.goal:
+        win(s, s.target)
+
+
+@jit
+def win(s, seat):
+    s.winner[seat] = 1
+    rank_by_score(s)
+    s.end = TERMINATED
 
 
 @jit
@@ -536,7 +563,7 @@ def can_lose_turn(s, seat, last_round):
     """A1: in the last round only a player whose turn is still to come, and not already lost."""
     if not last_round:
         return True
-    if s.turns_left >= 0 and (seat + s.num_players - s.turn) % s.num_players > s.turns_left:
+    if s.turns_left >= 0 and steps_to(s, s.turn, seat) > s.turns_left:
         return False
     return s.skips[seat] == 0
 
@@ -546,7 +573,7 @@ def anyone_can_lose_turn(s, from_bank):
     """A1. The refill for a flipped card can itself begin the last round, before the player is chosen."""
     last_round = s.turns_left >= 0 or (from_bank and s.pile_size == 1)
     for steps in range(1, s.num_players):
-        if can_lose_turn(s, (s.turn + steps) % s.num_players, last_round):
+        if can_lose_turn(s, seat_after(s, s.turn, steps), last_round):
             return True
     return False
 
@@ -562,7 +589,7 @@ def has_token(s, seat, category):
 @jit
 def any_opponent_has_token(s, category):
     for steps in range(1, s.num_players):
-        if has_token(s, (s.turn + steps) % s.num_players, category):
+        if has_token(s, seat_after(s, s.turn, steps), category):
             return True
     return False
 
@@ -577,7 +604,7 @@ def can_play(s, card, from_bank):
         return anyone_can_lose_turn(s, from_bank)
     if card == PAY:
         for steps in range(1, s.num_players):
-            cards_left += s.hand_size[(s.turn + steps) % s.num_players]
+            cards_left += s.hand_size[seat_after(s, s.turn, steps)]
         return cards_left > 0
     if card == FAVOR:
         return cards_left > 0
@@ -655,7 +682,7 @@ def legal_actions(s, mask):
         count = legal_plays(s, mask)
     elif s.phase == OPPONENT:
         for steps in range(1, s.num_players):
-            if can_target(s, (s.player + steps) % s.num_players):
+            if can_target(s, seat_after(s, s.player, steps)):
                 mask[OPPONENT_1 + steps - 1] = 1
                 count += 1
     elif s.phase == CARD_ASK:
@@ -703,17 +730,14 @@ def apply_action(s, action):
 
 @jit
 def apply_play(s, action):
+    from_bank = BANK_SET <= action < PLAY_CARD or action >= BANK_CARD
     if action == END_TURN:
         end_turn(s)
-    elif action < BANK_SET:
-        play_set(s, action - PLAY_SET, False)
     elif action < PLAY_CARD:
-        play_set(s, action - BANK_SET, True)
-    elif action < PLAY_TORCH:
-        play_action_card(s, AHEAD + action - PLAY_CARD, False)
-    elif action < BANK_CARD:
-        play_torch(s, CATEGORY + action - PLAY_TORCH, False)
-    elif action < BANK_TORCH:
-        play_action_card(s, AHEAD + action - BANK_CARD, True)
+        play_set(s, action - (BANK_SET if from_bank else PLAY_SET), from_bank)
     else:
-        play_torch(s, CATEGORY + action - BANK_TORCH, True)
+        card = AHEAD + action - (BANK_CARD if from_bank else PLAY_CARD)
+        if card < TORCH:
+            play_action_card(s, card, from_bank)
+        else:
+            play_torch(s, CATEGORY + card - TORCH, from_bank)

@@ -39,6 +39,7 @@ WILD = 11
 AHEAD, PAY, SHARE, FAVOR, BARRIER, TORCH = range(12, 18)
 
 COPIES = np.array([8] * 5 + [1] + [5] * 6 + [4] * 6, np.int64)
+MOST_COPIES = COPIES.astype(np.int8)  # for loops over counts, which are int8
 NUM_CARDS = 95
 DECK_NAMES = [name for name, copies in zip(CARD_NAMES, COPIES, strict=True) for _ in range(copies)]
 
@@ -48,6 +49,7 @@ NUM_SETS = 20
 SET_ICON = np.array([*(ICON + c for c in _C), *(ICON + c for c in _C), *[ICON_YOU] * 10], np.int64)
 SET_CATEGORY = np.array([*(CATEGORY + c for c in _C), *[WILD] * 5, *(CATEGORY + c for c in _C), *[WILD] * 5], np.int64)
 SET_TOKEN = np.array([*_C, *_C, *_C, *_C], np.int64)
+WITH_WILD, YOU_WITH_CARD, YOU_WITH_WILD = 5, 10, 15  # where each kind of set begins; before them, Icon and its category
 
 _SETS = tuple(
     f"set {CARD_NAMES[SET_ICON[i]]} {CARD_NAMES[SET_CATEGORY[i]]}"
@@ -118,6 +120,7 @@ STATE = record_dtype(
         ("pile_by", np.int8, (NUM_CARDS,)),  # who put that card under the pile (T7), -1 for a card of the deal
         ("pile_top", np.int16),
         ("pile_size", np.int16),
+        ("put_back", np.int8, (MAX_PLAYERS,)),  # how many cards in the pile each seat put there
         ("tokens", np.int8, (MAX_PLAYERS, NUM_CATEGORIES)),
         # the turn
         ("turn", np.int8),  # whose turn it is
@@ -132,6 +135,7 @@ STATE = record_dtype(
         ("given", np.int8),  # A4: the card given
         ("chosen", np.int8, (MAX_PLAYERS,)),  # A2: every seat's chosen card
         # What players know (K). Observers: the seats and, at position num_players, the public, who sees what all see.
+        # A seat as an observer of itself means nothing, but its at_least stays 0.
         ("slot_known", np.int8, (MAX_PLAYERS, NUM_SLOTS)),  # 1 = this seat knows the slot's card
         ("at_least", np.int8, (MAX_PLAYERS + 1, MAX_PLAYERS, NUM_TYPES)),  # by observer: cards this hand surely holds
         ("at_most", np.int8, (MAX_PLAYERS + 1, MAX_PLAYERS, NUM_TYPES)),  # by observer: cards it can hold at most
@@ -142,62 +146,78 @@ MAX_HAND = 14  # hands are shown up to this size
 MAX_SCORE = 40  # scores are shown up to this
 MAX_LEAD = 20
 MAX_GAIN = 8  # the most points that one token can bring: 1, and 2 for a pair or 5 for all categories
+MAX_CHANGE = 8
+MAX_TOKENS = 9  # of one category: its Icons and YOU
 MAX_SKIPS = 4
 MAX_PILE = NUM_CARDS - NUM_SLOTS
-PILE_NEXT = 4
+
+# Widths of the descriptions of an option.
+SLOT_OPTION = 5
+SET_OPTION = 6
+TORCH_OPTION = 3
+OPPONENT_OPTION = 7
+CARD_OPTION = 10
+TOKEN_OPTION = 4
+
+# What a card is, as numbers: an Icon; a Category card; one that goes with any other; how it takes tokens; how it upsets
+# other players' turns and hands.
+IS_ICON, IS_CATEGORY, GOES_WITH_ANY, TAKES, UPSETS = range(5)
+NUM_KINDS = 5
+CARD_KIND = np.zeros((NUM_TYPES, NUM_KINDS), np.float32)
+CARD_KIND[: ICON_YOU + 1, IS_ICON] = 1.0
+CARD_KIND[CATEGORY : WILD + 1, IS_CATEGORY] = 1.0
+CARD_KIND[[ICON_YOU, WILD], GOES_WITH_ANY] = 1.0
+CARD_KIND[[BARRIER, TORCH], TAKES] = 0.5, 1.0
+CARD_KIND[[PAY, FAVOR, SHARE, AHEAD], UPSETS] = 0.25, 0.5, 0.75, 1.0
 
 
 def layout(num_players: int) -> Layout:
     """The observation's parts. Seats come relative to the observer: itself first, then the others clockwise.
 
-    Parts whose meaning begins with "memory:" hold what has to be remembered; with the option `memory="none"` they
-    are zeros, but for what lies open at the moment.
+    What follows "memory:" has to be remembered; with the option `memory="none"` it is zero, but for what lies open at
+    the moment. The parts with "options" describe what the observer may choose now, and are zeros for all else.
     """
     n = num_players
     card = f"of the {NUM_TYPES} types"
+    kind = "Icon, Category card, goes with any, takes tokens, upsets others"
     return Layout(
         [
-            Segment("phase", (len(PHASES),), "one-hot: " + ", ".join(PHASES)),
-            Segment("to_act", (n,), "one-hot: the seat to act"),
-            Segment("in_turn", (n,), "one-hot: the seat whose turn it is"),
+            # written whole every time
             Segment("hand", (NUM_TYPES,), "cards of each type in the observer's hand / copies in the game"),
+            Segment("discards", (NUM_TYPES,), "cards of each type played / copies"),
+            Segment("pile_size", (1,), f"cards in the Draw Pile / {MAX_PILE}"),
+            Segment("turns", (1,), "completed turns / max_turns"),
             Segment("hand_size", (n,), f"cards in hand / {MAX_HAND}, cut at 1"),
-            Segment("flipped_slot", (NUM_SLOTS,), "one-hot: the bank slot that lies open"),
-            Segment("flipped_card", (NUM_TYPES,), f"one-hot {card}: the card in it"),
-            Segment("slot_empty", (NUM_SLOTS,), "1 = no card lies in this bank slot"),
-            Segment(
-                "slot_card", (NUM_SLOTS, NUM_TYPES), f"memory: one-hot {card} per bank slot, zeros where not known"
-            ),
-            Segment("tokens", (n, NUM_CATEGORIES), "tokens of each category / 9"),
             Segment("score", (n,), f"points / {MAX_SCORE}, cut at 1"),
+            Segment("skips", (n,), f"turns to lose / {MAX_SKIPS}, cut at 1"),
             Segment("missing", (n,), "points missing to win / points to win; zeros if there is no such number"),
             Segment("lead", (n - 1,), f"own points minus this opponent's, -{MAX_LEAD} … {MAX_LEAD} as 0 … 1"),
+            Segment("tokens", (n, NUM_CATEGORIES), f"tokens of each category / {MAX_TOKENS}"),
+            Segment("gain", (NUM_CATEGORIES,), f"points that an own token of the category would bring / {MAX_GAIN}"),
             Segment(
-                "gain", (n, NUM_CATEGORIES), f"points that one more token of the category would bring / {MAX_GAIN}"
+                "best_set",
+                (NUM_TYPES,),
+                f"points of the best set that a card of the type would make with one in hand / {MAX_GAIN}",
             ),
-            Segment(
-                "loss", (n, NUM_CATEGORIES), f"points that a token less would cost / {MAX_GAIN}; zero without tokens"
-            ),
-            Segment("set_points", (NUM_SETS,), f"points of each set that the observer holds / {MAX_GAIN}"),
-            Segment("bank_set_points", (NUM_SETS,), f"points of each set with the open bank card / {MAX_GAIN}"),
-            Segment(
-                "slot_points", (NUM_SLOTS,), f"memory: points of the best set with the card of this slot / {MAX_GAIN}"
-            ),
-            Segment("skips", (n,), f"turns to lose / {MAX_SKIPS}, cut at 1"),
-            Segment("discards", (NUM_TYPES,), "cards of each type played / copies"),
+            # ... or, what has to be remembered, never
             Segment(
                 "unseen",
                 (NUM_TYPES,),
                 "memory: cards of each type of which the observer does not know where they are / copies",
             ),
-            Segment("pile_size", (1,), f"cards in the Draw Pile / {MAX_PILE}"),
-            Segment("last_round", (1,), "1 = the last round has begun"),
-            Segment("turn_to_come", (n,), "1 = in the last round this seat's turn is still to come, and not lost"),
-            Segment("turns", (1,), "completed turns / max_turns"),
             Segment("at_least", (n - 1, NUM_TYPES), "memory: cards that this opponent surely holds / copies"),
             Segment("at_most", (n - 1, NUM_TYPES), "memory: cards that this opponent can hold at most / copies"),
+            # zeros but for a few places
+            Segment("phase", (len(PHASES),), "one-hot: " + ", ".join(PHASES)),
+            Segment("to_act", (n,), "one-hot: the seat to act"),
+            Segment("in_turn", (n,), "one-hot: the seat whose turn it is"),
+            Segment("last_round", (1,), "1 = the last round has begun"),
+            Segment("turn_to_come", (n,), "1 = in the last round this seat's turn is still to come, and not lost"),
+            Segment("flipped_slot", (NUM_SLOTS,), "one-hot: the bank slot that lies open"),
+            Segment("flipped_card", (NUM_TYPES,), f"one-hot {card}: the card in it"),
+            Segment("slot_empty", (NUM_SLOTS,), "1 = no card lies in this bank slot"),
             Segment(
-                "pile_next", (PILE_NEXT, NUM_TYPES), f"memory: one-hot {card} of the pile's next cards, where known"
+                "slot_card", (NUM_SLOTS, NUM_TYPES), f"memory: one-hot {card} per bank slot, zeros where not known"
             ),
             Segment(
                 "pile_own",
@@ -208,8 +228,66 @@ def layout(num_players: int) -> Layout:
             Segment("torch_with", (6,), "one-hot: the Category card played with Pass the Torch"),
             Segment("target", (n,), "one-hot: the player chosen for it"),
             Segment("offered", (NUM_CATEGORIES,), "one-hot: the token offered in Break the Barrier"),
-            Segment("given", (NUM_TYPES,), "memory: one-hot: the card given in Return the Favor, seen by the two only"),
-            Segment("chosen", (NUM_TYPES,), "one-hot: the card that the observer has chosen to pass"),
+            Segment(
+                "chosen",
+                (NUM_TYPES,),
+                "one-hot: the card that the observer has chosen to pass; memory: or the one given in Return the Favor, "
+                "which only the two see",
+            ),
             Segment("has_chosen", (n,), "1 = this seat has chosen its card to pass"),
+            Segment(
+                "slot_options",
+                (NUM_SLOTS, SLOT_OPTION),
+                f"each slot to flip: 1; memory: 1 = its card is known, points of the best set with it / {MAX_GAIN}, "
+                "how it takes tokens, how it upsets others",
+                first_action=SLOT_1,
+            ),
+            *(
+                Segment(
+                    name,
+                    (NUM_SETS, SET_OPTION),
+                    f"each set to play {where}: 1; its points / {MAX_GAIN}; 1 = it wins; cards in hand like its Icon, "
+                    "and like its Category card, / copies; 1 = with Wild",
+                    first_action=first,
+                )
+                for name, where, first in (
+                    ("set_options", "from hand", PLAY_SET),
+                    ("bank_set_options", "with the bank", BANK_SET),
+                )
+            ),
+            *(
+                Segment(
+                    name,
+                    (6, TORCH_OPTION),
+                    f"Pass the Torch with each Category card, {where}: 1; the most points that it brings / {MAX_GAIN}; "
+                    f"the most points that it costs an opponent / {MAX_GAIN}",
+                    first_action=first,
+                )
+                for name, where, first in (
+                    ("torch_options", "from hand", PLAY_TORCH),
+                    ("bank_torch_options", "with the bank", BANK_TORCH),
+                )
+            ),
+            Segment(
+                "opponent_options",
+                (n - 1, OPPONENT_OPTION),
+                "each opponent to choose: 1; its `score`, `missing`, `hand_size`, `skips`; by the best token there, "
+                f"the change of one's own points and of theirs, -{MAX_CHANGE} … {MAX_CHANGE} as 0 … 1",
+                first_action=OPPONENT_1,
+            ),
+            Segment(
+                "card_options",
+                (NUM_TYPES, CARD_OPTION),
+                f"each card to choose: 1; held / copies; points of the best set with it / {MAX_GAIN}; its kind ({kind})"
+                "; memory: what the chosen player surely holds of it, and can hold at most, / copies",
+                first_action=CARD,
+            ),
+            Segment(
+                "token_options",
+                (NUM_CATEGORIES, TOKEN_OPTION),
+                f"each token to choose: 1; own tokens of the category / {MAX_TOKENS}; the change of one's own points "
+                f"and of the other player's, -{MAX_CHANGE} … {MAX_CHANGE} as 0 … 1",
+                first_action=TOKEN,
+            ),
         ]
     )
