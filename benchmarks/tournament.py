@@ -23,6 +23,7 @@ from card_envs.arena.records import write_records
 from card_envs.arena.report import text_table, write_csv, write_json, write_picture
 from card_envs.arena.tournament import make_plan, num_games, run_plan
 from card_envs.cli import add_game_arguments, options_of, positive, run, whole
+from card_envs.errors import CardEnvsError
 from card_envs.files import whole_file
 from card_envs.games import make_game
 
@@ -65,7 +66,19 @@ def tournament(args: argparse.Namespace) -> None:
 
 
 def backend_of(args: argparse.Namespace) -> Backend:
-    """Who plays."""
+    """Who plays.
+
+    Raises:
+        CardEnvsError: arguments that don't go together, or Ray is not installed.
+    """
+    if args.backend == "ray":
+        if args.workers:
+            raise CardEnvsError("--workers goes with --backend local; a Ray cluster knows its own")
+        from card_envs.arena.cluster import RayCluster
+
+        return RayCluster(args.address)
+    if args.address:
+        raise CardEnvsError("--address goes with --backend ray")
     return Here() if args.workers == 1 else Processes(args.workers)
 
 
@@ -93,6 +106,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         "--records", type=whole(0), default=0, metavar="K", help="games of every line-up to save as records"
     )
     parser.add_argument("--workers", type=whole(1), metavar="N", help="processes (default: the machine's cores)")
+    parser.add_argument("--backend", choices=["local", "ray"], default="local", help="default: %(default)s")
+    parser.add_argument("--address", help="of a Ray cluster (default: one is started on this machine)")
     parser.add_argument(
         "--on-fault",
         choices=["error", "loss"],

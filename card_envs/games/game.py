@@ -26,7 +26,7 @@ import numpy as np
 import numpy.typing as npt
 
 from card_envs.errors import CardEnvsError, unknown_name
-from card_envs.kernels.state import record_dtype
+from card_envs.kernels.state import record_dtype, returns
 
 
 class Rules(NamedTuple):
@@ -48,6 +48,8 @@ class Rules(NamedTuple):
             `rng` among what is possible; `observe` and `legal_actions` of that seat stay the same to the bit.
         heuristic: `(s, mask, rng) -> int`. The hand-written player's choice among the 1s of `mask` for the seat
             `s.player`; it uses only what that seat may know.
+        judge: `(s, out)`. Writes the return that every seat may expect (float64, (max players,)) into `out`, for
+            searches that don't play on to the end. A rough guess serves; by default it is 0 for all before the end.
     """
 
     draw_chance: Callable[..., Any]
@@ -57,6 +59,7 @@ class Rules(NamedTuple):
     observe: Callable[..., Any]
     resample: Callable[..., Any]
     heuristic: Callable[..., Any]
+    judge: Callable[..., Any] = returns
 
 
 class Segment(NamedTuple):
@@ -186,7 +189,8 @@ class Game:
     chance_kinds: ClassVar[tuple[str, ...]]  #: kinds of chance events by `s.chance`; the first is "" for none
     option_table: ClassVar[Mapping[str, Option]] = {}
     rules: ClassVar[Rules]
-    playout_policy: ClassVar[str] = "random"  #: who plays a game to its end in a search: "random" or "heuristic"
+    playout_policy: ClassVar[str] = "random"  #: who plays on in a search: "random" or "heuristic"
+    playout_length: ClassVar[int] = 1_000_000  #: decisions after which a search judges the state; by default at the end
 
     # filled in by _build
     state_dtype: np.dtype[Any]

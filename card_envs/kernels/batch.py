@@ -51,16 +51,19 @@ class Kernels(NamedTuple):
         decide: `(states, rows, driver, rngs, mask, actions)`. A built-in driver's choice for the seat to act.
         skip: `(states, rows, decisions, driver, rngs, mask, value)`. Plays the first `decisions[i]` decisions of
             `rows[i]` with every seat answered by `driver` (`RANDOM` or `HEURISTIC`), but never to the end.
-        value_actions: `(states, rows, playouts, driver, rngs, mask, value, out)`. Into `out[i, a]` (float64,
+        value_actions: `(states, rows, playouts, length, driver, rngs, mask, value, out)`. Into `out[i, a]` (float64,
             (len(rows), A)) the mean return of the seat to act at `rows[i]` over `playouts[i]` playouts after each legal
             action `a`, else 0. A playout begins from what that seat can't tell from the state (`resample`); every seat
-            is answered by `driver` (`RANDOM` or `HEURISTIC`) to the end. All actions meet the same hidden cards and
-            random numbers, so that their differences are sharp.
+            is answered by `driver` (`RANDOM` or `HEURISTIC`), to the end or for `length` decisions, after which the
+            state is judged (`Rules.judge`). All actions meet the same hidden cards and random numbers, so that their
+            differences are sharp.
         play: `(states, initial, rngs, steps, at, obs, mask, value)`. `steps` random decisions at each table with mask
             and observation at every decision, games starting over by themselves; what the throughput benchmark
             measures.
         move: `(s, action, value)`. One legal action and all chance after it, in one state; for further kernels.
-        play_out: `(s, driver, rng, mask, value)`. One state to its end, every seat answered by `driver`; likewise.
+        play_out: `(s, length, driver, rng, mask, value, paid)`. Plays one state on with every seat answered by
+            `driver`, to its end or for `length` decisions; into `paid` (float64, (max players,)) the returns, or what
+            they are judged to be; likewise.
         returns: `(states, rows, out)`. Returns of ended games, float64, (len(rows), players).
         resample: `(states, row, seat, rng)`.
     """
@@ -96,7 +99,7 @@ def _build(name: str, rules: Any) -> Kernels:
     compiled = functools.partial(jit, game=name, rules=rules.apply_action)
     draw_chance, carry_out_chance = rules.draw_chance, rules.apply_chance
     legal_actions, apply_action, observe_seat = rules.legal_actions, rules.apply_action, rules.observe
-    heuristic, resample_state = rules.heuristic, rules.resample
+    heuristic, resample_state, judge = rules.heuristic, rules.resample, rules.judge
 
     @compiled
     def resolve_chance(s, value):
@@ -236,12 +239,18 @@ def _build(name: str, rules: Any) -> Kernels:
                     break
 
     @compiled
-    def play_out(s, driver, rng, mask, value):
-        while s.end == RUNNING:
+    def play_out(s, length, driver, rng, mask, value, paid):
+        for _ in range(length):
+            if s.end != RUNNING:
+                break
             move(s, choose(s, driver, mask, legal_actions(s, mask), rng), value)
+        if s.end == RUNNING:
+            judge(s, paid)
+        else:
+            returns(s, paid)
 
     @compiled
-    def value_actions(states, rows, playouts, driver, rngs, mask, value, out):
+    def value_actions(states, rows, playouts, length, driver, rngs, mask, value, out):
         copies, legal = np.concatenate((states[:1], states[:1])), np.empty_like(mask)
         paid = np.zeros(states[0].winner.shape[0])
         seed, rng = np.zeros(2, np.uint64), np.zeros(2, np.uint64)
@@ -259,8 +268,7 @@ def _build(name: str, rules: Any) -> Kernels:
                         s = copies[1]
                         rng[:] = seed
                         move(s, action, value)
-                        play_out(s, driver, rng, mask, value)
-                        returns(s, paid)
+                        play_out(s, length, driver, rng, mask, value, paid)
                         out[i, action] += paid[seat] / playouts[i]
 
     @compiled

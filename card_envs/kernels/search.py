@@ -11,6 +11,9 @@ differs:
 - The k-th simulation through any first action meets the k-th hidden state and chance, the same for all of them, so
   that first actions are compared on equal luck.
 - A decision with one option is passed without spending a simulation's one new node on it.
+- With playouts by the heuristic, its choice also guides the tree, as the prior in PUCT's rule (Silver et al.,
+  "Mastering the game of Go without human knowledge", 2017); with random playouts the rule is UCB1.
+- A playout may stop before the end, where the game's `Rules.judge` says what the table promises.
 """
 
 from __future__ import annotations
@@ -23,24 +26,27 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from card_envs.kernels import batch
+from card_envs.kernels.batch import HEURISTIC
 from card_envs.kernels.jit import jit
 from card_envs.kernels.rng import below, split
-from card_envs.kernels.state import RUNNING, returns
+from card_envs.kernels.state import RUNNING
 
 if TYPE_CHECKING:
     from card_envs.games.game import Game
 
 NODES = 4  # room in the tree, per simulation: one new node each, and those of decisions with one option
 DEPTH = 256  # longest path in the tree
+BELIEF = 0.5  # the heuristic's part in the prior
 
 
 def for_game(game: Game | type[Game]) -> Callable[..., Any]:
     """The search kernel of a game, compiled (or found on disk) when it is first used.
 
-    It is `(states, rows, simulations, exploration, driver, rngs, mask, value, visits, values)`: for the seat to act at
-    each row, `simulations` simulations, playouts answered by `driver` (`RANDOM` or `HEURISTIC`). Into `visits[i, a]`
-    (int64, (len(rows), A)) how many went through the action a, and into `values[i, a]` (float64) that seat's mean
-    return in them. `exploration` is the weight of UCB1's second term, in units of returns.
+    It is `(states, rows, simulations, exploration, length, driver, rngs, mask, value, visits, values)`: for the seat to
+    act at each row, `simulations` simulations with playouts of `length` decisions answered by `driver` (`RANDOM` or
+    `HEURISTIC`). Into `visits[i, a]` (int64, (len(rows), A)) how many went through the action a, and into
+    `values[i, a]` (float64) that seat's mean return in them. `exploration` is the weight of curiosity, in units of
+    returns.
     """
     kernels = batch.for_game(game)
     return _build(game.name, game.rules, kernels.move, kernels.play_out)
@@ -49,10 +55,10 @@ def for_game(game: Game | type[Game]) -> Callable[..., Any]:
 @functools.cache
 def _build(name: str, rules: Any, move: Any, play_out: Any) -> Callable[..., Any]:
     compiled = functools.partial(jit, game=name, rules=rules.apply_action)
-    legal_actions, resample = rules.legal_actions, rules.resample
+    legal_actions, resample, heuristic = rules.legal_actions, rules.resample, rules.heuristic
 
     @compiled
-    def search(states, rows, simulations, exploration, driver, rngs, mask, value, visits, values):
+    def search(states, rows, simulations, exploration, length, driver, rngs, mask, value, visits, values):
         copy, root_mask, players = states[:1].copy(), np.empty_like(mask), states[0].winner.shape[0]
         limit = NODES * simulations + 1  # beyond it only the root gets children
         first, sibling, action_of, tried, available, total = new_tree(limit + mask.shape[0], players)
@@ -75,17 +81,22 @@ def _build(name: str, rules: Any, move: Any, play_out: Any) -> Callable[..., Any
                     else:
                         options, player = legal_actions(s, mask), s.player
                     fresh = find_children(node, mask, child_of, first, sibling, action_of, available)
-                    if fresh > 0 and node > 0 and nodes >= limit:
-                        break
-                    if fresh > 0:
+                    if driver == HEURISTIC and options > 1:
+                        asked, luck = (s, rng) if node else (states[rows[i]], rngs[rows[i]])
+                        action = heuristic(asked, mask, luck)
+                        action = best_guided(action, options, node, player, mask, child_of, tried, total, exploration)
+                    elif fresh > 0:
                         action = pick_fresh(mask, child_of, below(rng if node else rngs[rows[i]], fresh))
-                        add_node(nodes, node, action, first, sibling, action_of, tried, available, total)
-                        child = nodes
-                        nodes += 1
-                        growing = options == 1
                     else:
                         action = best_child(player, mask, child_of, tried, available, total, exploration)
-                        child = child_of[action]
+                    child = child_of[action]
+                    if child < 0:
+                        if node > 0 and nodes >= limit:
+                            break
+                        child = nodes
+                        add_node(child, node, action, first, sibling, action_of, tried, available, total)
+                        nodes += 1
+                        growing = options == 1
                     if node == 0:  # only now is known which hidden state this simulation meets
                         rng[:] = seeds[tried[child]]
                         copy[0] = states[rows[i]]
@@ -95,8 +106,10 @@ def _build(name: str, rules: Any, move: Any, play_out: Any) -> Callable[..., Any
                     depth += 1
                     node = child
                     growing = growing and s.end == RUNNING and depth < DEPTH
-                play_out(s, driver, rng, mask, value)
-                returns(s, paid)
+                play_out(s, length, driver, rng, mask, value, paid)
+                tried[0] += 1
+                for p in range(players):
+                    total[0, p] += paid[p]
                 for k in range(depth):
                     tried[path[k]] += 1
                     for p in range(players):
@@ -176,6 +189,26 @@ def pick_fresh(mask, child_of, number):
                 return action
             number -= 1
     return -1
+
+
+@jit
+def best_guided(suggested, options, node, player, mask, child_of, tried, total, exploration):
+    """PUCT with the heuristic's choice as the prior: half of it there, the rest spread over all options.
+
+    An action that was never tried is expected to be worth what the node has been worth so far.
+    """
+    best, best_value = -1, -np.inf
+    so_far = total[node, player] / max(tried[node], 1)
+    scale = exploration * math.sqrt(tried[node] + 1.0)
+    for action in range(mask.shape[0]):
+        if mask[action]:
+            child = child_of[action]
+            count = tried[child] if child >= 0 else 0
+            worth = total[child, player] / count if count > 0 else so_far
+            worth += scale * ((1.0 - BELIEF) / options + (BELIEF if action == suggested else 0.0)) / (1.0 + count)
+            if worth > best_value:
+                best, best_value = action, worth
+    return best
 
 
 @jit

@@ -23,7 +23,7 @@ from card_envs.policies.base import Decisions
 
 KINDS = ("mc", "search")
 PLAYOUTS = {"random": batch.RANDOM, "heuristic": batch.HEURISTIC}
-EXPLORATION = 0.5  # of UCB1, in units of returns
+EXPLORATION = 0.7  # in units of returns
 MOST = 1_000_000  # simulations of a decision
 PART = 8  # decisions that a thread takes at a time
 
@@ -83,7 +83,14 @@ class LookAheadPolicy:
         value = np.empty(mask.shape)
         playouts = np.maximum(1, self._simulations // mask.sum(axis=1, dtype=np.int64))
         batch.for_game(self.game).value_actions(
-            decisions.states, decisions.rows[part], playouts, self._driver, decisions.rngs, *self._scratch(), value
+            decisions.states,
+            decisions.rows[part],
+            playouts,
+            self.game.playout_length,
+            self._driver,
+            decisions.rngs,
+            *self._scratch(),
+            value,
         )
         return np.asarray(np.where(mask == 1, value, -np.inf).argmax(axis=1))
 
@@ -95,6 +102,7 @@ class LookAheadPolicy:
             decisions.rows[part],
             self._simulations,
             EXPLORATION,
+            self.game.playout_length,
             self._driver,
             decisions.rngs,
             *self._scratch(),

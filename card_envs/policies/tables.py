@@ -20,6 +20,7 @@ from card_envs.kernels.rng import uniform_rows
 from card_envs.kernels.state import TERMINATED
 from card_envs.policies.base import BuiltInPolicy, Decisions, Policy, policy_label
 
+TO_THE_END = 1_000_000  # decisions: longer than any game
 ASKED = batch.OUTSIDE  #: the driver number of a seat that the caller of `advance` answers for
 
 
@@ -230,7 +231,9 @@ class Tables:
     def value_actions(self, rows: npt.NDArray[np.int64], playouts: int, out: npt.NDArray[np.float64]) -> None:
         """Values every legal action at `rows` by this many random playouts each; see `Kernels.value_actions`."""
         counts = np.full(len(rows), playouts)
-        self.kernels.value_actions(self.states, rows, counts, batch.RANDOM, self.rngs, self._mask, self._value, out)
+        self.kernels.value_actions(
+            self.states, rows, counts, TO_THE_END, batch.RANDOM, self.rngs, self._mask, self._value, out
+        )
 
     def returns(self, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
         """Every seat's return of the ended games at `rows`, float64, (len(rows), players)."""

@@ -325,13 +325,18 @@ def test_forfeit_gives_the_win_to_all_others(game):
 # --- differences, ratings
 
 
-def test_paired_differences_are_narrower_than_unpaired_ones(game):
-    """The same deals for both: their luck is gone from the difference."""
-    result = play_tournament(game, ["heuristic", "mc:4", "random"], games=900, seed=8)
-    for a, b in ((0, 2), (0, 1), (1, 2)):
-        unpaired = np.hypot(result.overall(a).half_width, result.overall(b).half_width)
-        assert result.difference(a, b).mean == pytest.approx(result.overall(a).mean - result.overall(b).mean)
-        assert result.difference(a, b).half_width < unpaired
+def test_pairing_narrows_intervals_where_the_deal_decides():
+    """Ice Points is decided by the cards that everybody draws, the same for all in paired games."""
+    result = play_tournament(make_game("ice_points", 5), ["heuristic", "random"], games=3000, seed=8)
+    unpaired = []
+    for a in (0, 1):
+        lineup = result.pairings[a, 1 - a]
+        alone = estimate(lineup.returns[lineup.seats == a])  # as if every game had a deal and a seat of its own
+        unpaired.append(alone.half_width)
+        assert alone.mean == pytest.approx(result.payoff(a, 1 - a).mean)
+        assert alone.half_width > 3 * result.payoff(a, 1 - a).half_width
+    assert np.hypot(*unpaired) > 3 * result.difference(0, 1).half_width
+    assert result.difference(0, 1).mean == pytest.approx(result.overall(0).mean - result.overall(1).mean)
 
 
 def luce_games(theta, games, players, rng):

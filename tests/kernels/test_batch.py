@@ -276,7 +276,7 @@ def test_actions_are_valued_by_random_playouts_that_change_nothing_else(game):
         out = np.full((3, game.num_actions), np.nan)
         counts = np.full(3, playouts)
         tables.kernels.value_actions(
-            tables.states, rows, counts, batch.RANDOM, tables.rngs, tables._mask, tables._value, out
+            tables.states, rows, counts, 10**6, batch.RANDOM, tables.rngs, tables._mask, tables._value, out
         )
         return out
 

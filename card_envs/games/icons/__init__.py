@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from card_envs.games.game import Game, Option, Rules, check_deck, check_seat, one_of, whole_number
-from card_envs.games.icons import heuristic, observation, rules, state
+from card_envs.games.icons import heuristic, judge, observation, rules, state
 from card_envs.games.icons.text import render
 
 
@@ -23,6 +23,7 @@ class Icons(Game):
     name = "icons_v0"
     title = "Icons: Women Who Play to Win"
     min_players, max_players, default_players = 2, state.MAX_PLAYERS, 4
+    playout_policy, playout_length = "heuristic", 16
     phases = state.PHASES
     chance_kinds = state.CHANCE_KINDS
     option_table: ClassVar = {
@@ -38,6 +39,7 @@ class Icons(Game):
         observe=observation.observe,
         resample=observation.resample,
         heuristic=heuristic.heuristic,
+        judge=judge.judge,
     )
 
     @classmethod

@@ -24,6 +24,7 @@ class Micons(Game):
     name = "micons_v0"
     title = "Micons"
     min_players, max_players, default_players = 2, state.MAX_PLAYERS, 3
+    playout_policy = "heuristic"
     phases = state.PHASES
     chance_kinds = state.CHANCE_KINDS
     option_table: ClassVar = {
