@@ -68,11 +68,14 @@ class IcarusClub(Game):
         self.action_names = state.ACTION_NAMES
         self.layout = state.layout(self.num_players)
         self.max_chance_values = state.NUM_CARDS
+        leaves_suit_out = state.leaves_suit_out(self.num_players, suits)
+        self.max_chance_events = 1 + rounds * (1 + leaves_suit_out)
+        self.max_decisions = rounds * (piles * self.num_players + 2 * (piles - 1))
         self.initial = np.zeros(1, state.STATE)
         table = self.initial[0]
         table.num_players = self.num_players
         table.num_suits, table.num_ranks, table.num_rounds = suits, ranks, rounds
-        table.leaves_suit_out = state.leaves_suit_out(self.num_players, suits)
+        table.leaves_suit_out = leaves_suit_out
         table.num_piles = piles
         table.chance = state.FIRST_PLAYER
         table.suit_out = -1
@@ -96,6 +99,15 @@ class IcarusClub(Game):
             return np.array([state.SUITS.index(value)], np.int16)
         check_deck(value, [state.CARD_NAMES[card] for card in state.deck_cards(table)])
         return np.array([state.CARD_NAMES.index(card) for card in value], np.int16)
+
+    def chance_range(self, table: Any) -> int:
+        return state.NUM_SUITS if table.chance == state.SUIT_OUT else super().chance_range(table)
+
+    def deck_runs(self, num_cards: int) -> list[int]:
+        """S2: hands have no order, the lane has, and nor has what is left over (S3)."""
+        piles = int(self.initial[0].num_piles)
+        left_over = num_cards - piles * (self.num_players + 1)
+        return [piles] * self.num_players + [1] * piles + [left_over] * (left_over > 0)
 
     def render_text(self, table: Any, seat: int | None = None) -> str:
         return render(table, seat)
