@@ -95,15 +95,21 @@ def test_player_count_that_is_no_number_is_refused(count, command, capsys):
 @pytest.mark.parametrize(
     ("option", "expected"),
     [
-        ("colour=red", "--option 'colour=red': icarus_club_v0 has no options"),
-        ("self=1", "--option 'self=1': icarus_club_v0 has no options"),
-        ("name=x", "--option 'name=x': icarus_club_v0 has no options"),
+        ("colour=red", "--option 'colour=red': unknown option 'colour' (known: ranks, rounds, suits)"),
+        ("self=1", "--option 'self=1': unknown option 'self'"),
+        ("name=x", "--option 'name=x': unknown option 'name'"),
+        ("suits=6", "suits is 6; allowed is a whole number from 1 to 5"),
         ("colour", "--option 'colour' must be NAME=VALUE"),
         ("num_players=3", "the number of players is given as --num-players N"),
     ],
 )
 def test_unknown_option_is_refused(option, expected, command, capsys):
     assert expected in refused(capsys, command, [*arguments(command), "--option", option])
+
+
+def test_option_of_a_game_that_has_none_is_refused(command, capsys):
+    args = [*arguments(command, "ice_points"), "--option", "colour=red"]
+    assert "--option 'colour=red': ice_points_v0 has no options" in refused(capsys, command, args)
 
 
 @pytest.mark.parametrize("seed", ["-1", "x", "1.5", ""])

@@ -187,6 +187,7 @@ class Game:
     default_players: ClassVar[int]
     phases: ClassVar[tuple[str, ...]]  #: what a player can be asked, by `s.phase`
     chance_kinds: ClassVar[tuple[str, ...]]  #: kinds of chance events by `s.chance`; the first is "" for none
+    hidden_phases: ClassVar[tuple[str, ...]] = ()  #: phases whose actions are seen by the acting seat alone
     option_table: ClassVar[Mapping[str, Option]] = {}
     rules: ClassVar[Rules]
     playout_policy: ClassVar[str] = "random"  #: who plays on in a search: "random" or "heuristic"
@@ -198,6 +199,8 @@ class Game:
     layout: Layout
     action_names: tuple[str, ...]
     max_chance_values: int  #: the longest value of a chance event
+    max_chance_events: int  #: no game has more chance events
+    max_decisions: int  #: no game asks for more decisions
 
     def __init__(self, num_players: int | None = None, **options: Any) -> None:
         if num_players is None:
@@ -251,6 +254,18 @@ class Game:
             CardEnvsError: the value can't be drawn here; the message says what was expected.
         """
         raise NotImplementedError
+
+    def chance_range(self, state: Any) -> int:
+        """For the chance event due in `state`: k if it draws a number 0 … k - 1, all alike; 0 if it shuffles cards."""
+        return self.num_players if self.chance_kinds[state.chance] == "first-player" else 0
+
+    def deck_runs(self, num_cards: int) -> list[int]:
+        """The lengths of the runs of a deck of `num_cards` within which the order of cards makes no difference.
+
+        They say which shuffles are the same deal, so that each can be counted once. The cards of a run longer than 1
+        are all different.
+        """
+        return [1] * num_cards
 
     def render_text(self, state: Any, seat: int | None = None) -> str:
         """The table as text that a person likes to read.
