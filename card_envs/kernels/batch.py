@@ -51,9 +51,10 @@ class Kernels(NamedTuple):
         decide: `(states, rows, driver, rngs, mask, actions)`. A built-in driver's choice for the seat to act.
         skip: `(states, rows, decisions, driver, rngs, mask, value)`. Plays the first `decisions[i]` decisions of
             `rows[i]` with every seat answered by `driver` (`RANDOM` or `HEURISTIC`), but never to the end.
-        value_actions: `(states, rows, playouts, rngs, mask, value, out)`. Into `out[i, a]` (float64, (len(rows), A))
-            the mean return of the seat to act at `rows[i]` over random playouts to the end after each legal action `a`,
-            else 0. All actions meet the same random numbers, so that their differences are sharp.
+        value_actions: `(states, rows, playouts, driver, rngs, mask, value, out)`. Into `out[i, a]` (float64,
+            (len(rows), A)) the mean return of the seat to act at `rows[i]` over playouts to the end after each legal
+            action `a`, else 0; in them `driver` (`RANDOM` or `HEURISTIC`) answers for every seat. All actions meet the
+            same random numbers, so that their differences are sharp.
         play: `(states, initial, rngs, steps, at, obs, mask, value)`. `steps` random decisions at each table with mask
             and observation at every decision, games starting over by themselves; what the throughput benchmark
             measures.
@@ -230,12 +231,13 @@ def _build(name: str, rules: Any) -> Kernels:
                     break
 
     @compiled
-    def play_out(s, rng, mask, value):
+    def play_out(s, driver, rng, mask, value):
         while s.end == RUNNING:
-            move(s, random_legal(rng, mask, legal_actions(s, mask)), value)
+            options = legal_actions(s, mask)
+            move(s, choose(s, driver, mask, options, rng), value)
 
     @compiled
-    def value_actions(states, rows, playouts, rngs, mask, value, out):
+    def value_actions(states, rows, playouts, driver, rngs, mask, value, out):
         copy, legal = states[:1].copy(), np.empty_like(mask)
         paid = np.zeros(states[0].winner.shape[0])
         seeds, rng = np.zeros((2, 2), np.uint64), np.zeros(2, np.uint64)
@@ -253,7 +255,7 @@ def _build(name: str, rules: Any) -> Kernels:
                         s.rng[:] = seeds[0]
                         rng[:] = seeds[1]
                         move(s, action, value)
-                        play_out(s, rng, mask, value)
+                        play_out(s, driver, rng, mask, value)
                         returns(s, paid)
                         out[i, action] += paid[seat] / playouts
 

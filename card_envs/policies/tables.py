@@ -153,9 +153,11 @@ class Tables:
         """Plays the first `decisions[i]` decisions at `rows[i]` by a built-in driver, never to the end."""
         self.kernels.skip(self.states, rows, decisions, driver, self.rngs, self._mask, self._value)
 
-    def value_actions(self, rows: npt.NDArray[np.int64], playouts: int, out: npt.NDArray[np.float64]) -> None:
-        """Values every legal action at `rows` by random playouts; see `Kernels.value_actions`."""
-        self.kernels.value_actions(self.states, rows, playouts, self.rngs, self._mask, self._value, out)
+    def value_actions(
+        self, rows: npt.NDArray[np.int64], playouts: int, driver: int, out: npt.NDArray[np.float64]
+    ) -> None:
+        """Values every legal action at `rows` by playouts of a built-in driver; see `Kernels.value_actions`."""
+        self.kernels.value_actions(self.states, rows, playouts, driver, self.rngs, self._mask, self._value, out)
 
     def returns(self, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
         """Every seat's return of the ended games at `rows`, float64, (len(rows), players)."""
