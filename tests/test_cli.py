@@ -206,6 +206,7 @@ def test_records_that_were_written_are_replayed(game, num_players, folder, capsy
     assert replay(records[3]).render() in out
     shown = [line for line in out.split("\n") if line[:5].strip().isdigit()]
     assert len(shown) >= len(records[3]["events"])
+    assert all(f"       {line}\n" in out for line in records[3].get("resolution", []))
 
 
 def test_same_seed_writes_the_same_file(folder, capsys):

@@ -37,14 +37,16 @@ def to_record(table: Table, **further: Any) -> dict[str, Any]:
     if not table.over:
         raise RecordError("a game that has not ended can't be saved as a record")
     for key in further:
-        if key in _REQUIRED:
+        if key in (*_REQUIRED, "resolution"):
             raise RecordError(f"{key!r} is a key of the record itself; name the further one otherwise")
+    resolution = table.game.resolution(table.state)
     return {
         "format": FORMAT,
         "game": table.game.name,
         "options": table.game.options_to_json(),
         "events": table.events,
         **_ending(table),
+        **({"resolution": resolution} if resolution else {}),
         **further,
     }
 

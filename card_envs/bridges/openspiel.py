@@ -52,7 +52,9 @@ from card_envs.policies.base import Decisions
 try:
     import pyspiel
 except ImportError as error:
-    raise CardEnvsError(f"OpenSpiel needs the extra 'openspiel': pip install 'card-envs[openspiel]' ({error})") from error
+    raise CardEnvsError(
+        f"OpenSpiel needs the extra 'openspiel': pip install 'card-envs[openspiel]' ({error})"
+    ) from error
 
 __all__ = ["CardGame", "CardObserver", "CardState", "OpenSpielBotPolicy", "spiel_game", "spiel_name"]
 
@@ -172,7 +174,12 @@ class _Moment:
         dealt: tuple[int, ...] = (),
     ) -> None:
         self.play, self.states, self.before, self.actor, self.action, self.dealt = (
-            play, states, before, actor, action, dealt
+            play,
+            states,
+            before,
+            actor,
+            action,
+            dealt,
         )
         self.views: dict[int, View] = {}
         if states["end"][0] != RUNNING:
@@ -420,7 +427,9 @@ class CardGame(pyspiel.Game):
             raise CardEnvsError(f"{self.card_game.name}: an observer has no parameters, given are {params}")
         kind = iig_obs_type or pyspiel.IIGObservationType(perfect_recall=False)
         if not kind.public_info or kind.private_info != pyspiel.PrivateInfoType.SINGLE_PLAYER:
-            raise CardEnvsError(f"{self.card_game.name}: an observer shows one seat's private and all public information")
+            raise CardEnvsError(
+                f"{self.card_game.name}: an observer shows one seat's private and all public information"
+            )
         return CardObserver(self.card_game, kind.perfect_recall)
 
     def state_of(self, states: npt.NDArray[Any]) -> CardState:

@@ -276,6 +276,13 @@ class Game:
         """
         raise NotImplementedError
 
+    def resolution(self, state: Any) -> list[str]:
+        """What has happened so far, one line an event, in games whose chance events and actions alone don't tell it.
+
+        Records hold it for whoever displays them; empty for the other games.
+        """
+        return []
+
     def options_to_json(self) -> dict[str, Any]:
         """`num_players` and every option that differs from its default, as a record holds them."""
         changed = {k: v for k, v in self.options.items() if v != self.option_table[k].default}

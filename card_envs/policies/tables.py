@@ -228,11 +228,13 @@ class Tables:
         """Plays the first `decisions[i]` decisions at `rows[i]` by a built-in driver, never to the end."""
         self.kernels.skip(self.states, rows, decisions, driver, self.rngs, self._mask, self._value)
 
-    def value_actions(self, rows: npt.NDArray[np.int64], playouts: int, out: npt.NDArray[np.float64]) -> None:
-        """Values every legal action at `rows` by this many random playouts each; see `Kernels.value_actions`."""
+    def value_actions(
+        self, rows: npt.NDArray[np.int64], playouts: int, driver: int, out: npt.NDArray[np.float64]
+    ) -> None:
+        """Values every legal action at `rows` by playouts of a built-in driver; see `Kernels.value_actions`."""
         counts = np.full(len(rows), playouts)
         self.kernels.value_actions(
-            self.states, rows, counts, TO_THE_END, batch.RANDOM, self.rngs, self._mask, self._value, out
+            self.states, rows, counts, TO_THE_END, driver, self.rngs, self._mask, self._value, out
         )
 
     def returns(self, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:

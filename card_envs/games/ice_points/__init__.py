@@ -56,5 +56,9 @@ class IcePoints(Game):
         """Which card was drawn by whom and what happened, from the game's first card on."""
         return text.events(table)
 
+    def resolution(self, state: Any) -> list[str]:
+        """`events` in words: most cards do something without anybody being asked."""
+        return [str(event) for event in self.events(state)]
+
 
 GAME = IcePoints
