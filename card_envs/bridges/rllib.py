@@ -31,6 +31,7 @@ try:
     from ray.rllib.core.columns import Columns
     from ray.rllib.core.rl_module.apis.value_function_api import ValueFunctionAPI
     from ray.rllib.core.rl_module.torch import TorchRLModule
+    from ray.rllib.env.env_context import EnvContext
     from ray.rllib.env.multi_agent_env import MultiAgentEnv
     from ray.rllib.utils.torch_utils import FLOAT_MIN
 
@@ -65,10 +66,7 @@ class CardMultiAgentEnv(MultiAgentEnv):
 
     def __init__(self, config: Mapping[str, Any] | None = None) -> None:
         super().__init__()
-        self._config = dict(config or {})
-        # RLlib seeds environment i of runner w with seed + w + i: without w in our own seeds, runners would share games
-        self._worker = int(getattr(config, "worker_index", 0))
-        options = dict(self._config)
+        options = dict(config or {})
         if "game" not in options:
             raise CardEnvsError("env_config has no 'game': pass env_config={'game': 'icarus_club', 'num_players': 4}")
         skip_forced = checked_choice("skip_forced", options.pop("skip_forced", True), (True, False))
@@ -85,6 +83,12 @@ class CardMultiAgentEnv(MultiAgentEnv):
         self.observation_spaces = dict.fromkeys(self.possible_agents, space)
         self.action_spaces = dict.fromkeys(self.possible_agents, actions)
         self.num_illegal_actions = 0
+        # RLlib seeds environment i of runner w with seed + w + i, and its check seeds all of them with 42: without w
+        # and i in our own seeds, environments would deal the same games. It tells i to nobody, so it is counted here.
+        self._seed_key: tuple[int, ...] = ()
+        if isinstance(config, EnvContext):
+            self._seed_key = (config.worker_index or 0, config.vector_index)
+            config.vector_index += 1
         self._tables = Tables(self.game, 1, skip_forced=skip_forced)
         self._tables.drivers[:] = ASKED
         self._seed(None)
@@ -96,7 +100,8 @@ class CardMultiAgentEnv(MultiAgentEnv):
         """Deals a new game and plays on to its first decision.
 
         Args:
-            seed: a whole number from 0; None goes on with the generator's stream (at first: fresh entropy).
+            seed: a whole number from 0; None goes on with the generator's stream (at first: fresh entropy). In an
+                environment that RLlib made, the numbers of its runner and of the environment count as well.
             options: ignored.
 
         Returns:
@@ -158,8 +163,7 @@ class CardMultiAgentEnv(MultiAgentEnv):
         self.__dict__.update(state)
 
     def _seed(self, seed: int | None) -> None:
-        key = (self._worker,) if self._worker else ()
-        self._tables.states["rng"] = seed_words(np.random.SeedSequence(seed, spawn_key=key), 1)
+        self._tables.states["rng"] = seed_words(np.random.SeedSequence(seed, spawn_key=self._seed_key), 1)
 
     def _ask(self) -> dict[str, Observation]:
         decisions = self._tables.decisions(_ROW)

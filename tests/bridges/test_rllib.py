@@ -177,16 +177,23 @@ def game_of(env: CardMultiAgentEnv, seed: int | None) -> bytes:
     return b"".join(seen["observations"].tobytes() for seen in observations.values())
 
 
-def test_seeds_repeat_games_and_env_runners_share_none():
+def test_seeds_repeat_games():
     assert game_of(make_env(), 7) == game_of(make_env(), 7) != game_of(make_env(), 8)
     one, other = make_env(), make_env()
     assert game_of(one, 7) == game_of(other, 7)
     assert game_of(one, None) == game_of(other, None)  # they go on alike
-    config = {"game": "icons"}
-    # RLlib's seeds for the second environment of runner 1 and the first of runner 2 are equal
-    runner_1, runner_2 = (CardMultiAgentEnv(EnvContext(config, worker_index=worker)) for worker in (1, 2))
-    assert game_of(runner_1, 7) != game_of(runner_2, 7)
-    assert game_of(CardMultiAgentEnv(EnvContext(config, worker_index=1)), 7) == game_of(runner_1, 7)
+
+
+def test_environments_that_rllib_makes_share_no_games():
+    """RLlib gives the same seeds to environments of several runners, and 42 to all when it checks them."""
+
+    def made_by(runner: int) -> list[CardMultiAgentEnv]:
+        context = EnvContext({"game": "icons"}, worker_index=runner)
+        return [CardMultiAgentEnv(context) for _ in range(3)]  # as RLlib does it: one context for all
+
+    games = [game_of(env, 42) for runner in (0, 1, 2) for env in made_by(runner)]
+    assert len(set(games)) == 9
+    assert games == [game_of(env, 42) for runner in (0, 1, 2) for env in made_by(runner)]
 
 
 @pytest.mark.parametrize("copied", [copy.deepcopy, lambda env: pickle.loads(pickle.dumps(env))])
@@ -285,6 +292,15 @@ def test_a_module_learns_from_whole_games_without_illegal_actions(ray_here, modu
     policy = ModulePolicy(algorithm.get_module("shared"))
     games = rotated([0, 1, 1], num_deals=10, seed=0, stream=0)
     play_games(make_game("micons", 3), [policy, ModulePolicy(policy.module, "drawn", False)], games)
+    algorithm.stop()
+
+
+def test_environments_of_one_runner_deal_different_games_after_rllibs_check(ray_here):
+    config = small_config(options_module()).environment(disable_env_checking=False).debugging(seed=None)
+    algorithm = config.build_algo()
+    observations, _ = algorithm.env_runner.env.reset()
+    dealt = {seen["observations"].tobytes() for one in observations for seen in one.values()}
+    assert len(dealt) == 4
     algorithm.stop()
 
 
