@@ -186,6 +186,7 @@ class Game:
     chance_kinds: ClassVar[tuple[str, ...]]  #: kinds of chance events by `s.chance`; the first is "" for none
     option_table: ClassVar[Mapping[str, Option]] = {}
     rules: ClassVar[Rules]
+    playout_policy: ClassVar[str] = "random"  #: who plays a game to its end in a search: "random" or "heuristic"
 
     # filled in by _build
     state_dtype: np.dtype[Any]
