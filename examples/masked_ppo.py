@@ -31,6 +31,7 @@ from torch.distributions import Categorical
 from torch.utils.tensorboard import SummaryWriter
 
 import card_envs  # noqa: F401 - registers the games
+from card_envs.games.game import Layout
 
 
 @dataclass
@@ -58,34 +59,39 @@ class Args:
 
 
 class Agent(nn.Module):
-    """A policy and a value over the same two layers.
+    """A policy and a value.
+
+    Where the observation describes what each action would do (the layout's segments with a `first_action`), one small
+    network scores all of them: what it learns about one card it knows about every other. Actions that are not described
+    are scored from the whole observation.
 
     Args:
-        observation_size: O, the length of an observation.
+        layout: where each part of an observation lies, `envs.get_attr("observation_layout")`.
         num_actions: A, all actions of the game, legal or not.
         hidden: width of the layers.
     """
 
-    def __init__(self, observation_size: int, num_actions: int, hidden: int) -> None:
+    def __init__(self, layout: Layout, num_actions: int, hidden: int) -> None:
         super().__init__()
-        self.body = nn.Sequential(
-            _layer(observation_size, hidden, 2**0.5), nn.ReLU(), _layer(hidden, hidden, 2**0.5), nn.ReLU()
-        )
-        self.actor = _layer(hidden, num_actions, 0.01)
-        self.critic = _layer(hidden, 1, 1.0)
+        self.options = [segment for segment in layout.segments if segment.first_action is not None]
+        self.body = nn.Sequential(nn.Linear(layout.size, hidden), nn.ReLU(), nn.Linear(hidden, hidden), nn.ReLU())
+        self.critic = nn.Linear(hidden, 1)
+        self.actor = nn.Linear(hidden, num_actions)
+        self.context = nn.Linear(hidden, 64)
+        self.describe = nn.ModuleList(nn.Linear(segment.shape[1], 64) for segment in self.options)
+        self.score = nn.Sequential(nn.ReLU(), nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, 1))
 
-    def forward(self, observations: torch.Tensor, masks: torch.Tensor) -> tuple[Categorical, torch.Tensor]:
+    def forward(self, obs: torch.Tensor, masks: torch.Tensor) -> tuple[Categorical, torch.Tensor]:
         """Float (B, O) and bool (B, A): the distribution over legal actions and the values, (B,)."""
-        features = self.body(observations)
-        logits = self.actor(features).masked_fill(~masks, -1e8)
+        features = self.body(obs)
+        logits, context = self.actor(features), self.context(features)
+        for segment, describe in zip(self.options, self.describe, strict=True):
+            table = obs[:, segment.start : segment.start + segment.size].view(-1, *segment.shape)
+            row, option = table[:, :, 0].nonzero(as_tuple=True)  # a description begins with 1 where the action is legal
+            scores = self.score(context[row] + describe(table[row, option])).squeeze(-1)
+            logits = logits.index_put((row, option + segment.first_action), scores)
+        logits = logits.masked_fill(~masks, -1e8)
         return Categorical(logits=logits, validate_args=False), self.critic(features).squeeze(-1)
-
-
-def _layer(inputs: int, outputs: int, gain: float) -> nn.Linear:
-    layer = nn.Linear(inputs, outputs)
-    nn.init.orthogonal_(layer.weight, gain)
-    nn.init.zeros_(layer.bias)
-    return layer
 
 
 def make_envs(args: Args, num_envs: int) -> gymnasium.vector.VectorEnv[Any, Any, Any]:
@@ -131,10 +137,9 @@ def new_agent(args: Args) -> Agent:
     """An agent that has learnt nothing yet, the same for the same seed."""
     torch.manual_seed(args.seed)
     envs = make_envs(args, 1)
-    observation_space, action_space = envs.single_observation_space, envs.single_action_space
-    assert isinstance(observation_space, gymnasium.spaces.Box)
-    assert isinstance(action_space, gymnasium.spaces.Discrete)
-    return Agent(observation_space.shape[0], int(action_space.n), args.hidden)
+    actions = envs.single_action_space
+    assert isinstance(actions, gymnasium.spaces.Discrete)
+    return Agent(envs.get_wrapper_attr("observation_layout") if 0 else envs.unwrapped.observation_layout, int(actions.n), args.hidden)
 
 
 def train(agent: Agent, args: Args, writer: SummaryWriter | None = None) -> None:

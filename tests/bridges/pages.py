@@ -45,8 +45,13 @@ class Page:
     program: str
 
     @property
-    def constraints(self) -> Path:
-        return PAGES / "constraints" / f"{self.name}.txt"
+    def environments(self) -> dict[str, Path]:
+        """The environments by name, the page's own first, then those for other versions; each with its constraints."""
+        files = [
+            PAGES / "constraints" / f"{self.name}.txt",
+            *sorted((PAGES / "constraints").glob(f"{self.name}-*.txt")),
+        ]
+        return {file.stem: file for file in files}
 
     @property
     def tests(self) -> Path:
@@ -84,7 +89,7 @@ def read_page(path: Path) -> Page:
     if lines >= MAX_LINES:
         raise BridgeError(f"{where}: its program has {lines} lines; allowed are fewer than {MAX_LINES}")
     page = Page(name, head[1].strip(), extras, libraries, values["Works"], values["Does not"], block[1])
-    if not page.constraints.is_file():
+    if not page.environments[name].is_file():
         raise BridgeError(f"{where}: docs/bridges/constraints/{name}.txt is missing (the environment it was seen in)")
     return page
 
@@ -126,20 +131,34 @@ def write_results(new: dict[str, Any]) -> None:
 def table(results: dict[str, Any]) -> str:
     """The README's table."""
     rows = [
-        "| library | version tested | what works | what does not | games × players | tests |",
+        "| library | version tested | what works | what does not | programs | tests |",
         "|---|---|---|---|---|---|",
     ]
     for name, result in results.items():
-        games = result["games"].values()
-        passed, runs = sum(game["passed"] for game in games), sum(game["of"] for game in games)
-        failed = [f"{g} {p}" for g, game in result["games"].items() for p in game["failures"]]
-        seen = f"{passed} of {runs}" + (f"; fails: {', '.join(failed)}" if failed else "")
-        tests = result["tests"]
-        told = "–" if tests is None else tests["summary"]
-        versions = ", ".join(f"{library} {version}" for library, version in result["libraries"].items())
-        cells = [f"[{result['title']}](docs/bridges/{name}.md)", versions, result["works"], result["does_not"]]
-        rows.append("| " + " | ".join(cell.replace("|", "\\|") for cell in [*cells, seen, told]) + " |")
+        runs = result["environments"]
+        programs = [run for environment in runs for run in environment["programs"]]
+        failed = [f"{run['game']} with {run['players']}" for run in programs if run["failure"]]
+        seen = f"{len(programs) - len(failed)} of {len(programs)}" + (f"; fails: {', '.join(failed)}" if failed else "")
+        tests = [environment["tests"]["summary"] for environment in runs if environment["tests"] is not None]
+        cells = [
+            f"[{result['title']}](docs/bridges/{name}.md)",
+            versions([environment["libraries"] for environment in runs]),
+            result["works"],
+            result["does_not"],
+            seen,
+            "; ".join(dict.fromkeys(tests)) or "–",
+        ]
+        rows.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
     return "\n".join(rows)
+
+
+def versions(environments: list[dict[str, str]]) -> str:
+    """Libraries with their versions; those of further environments after those of the first."""
+    told = []
+    for library in environments[0]:
+        of_library = dict.fromkeys(libraries[library] for libraries in environments)
+        told.append(f"{library} {', '.join(of_library)}")
+    return ", ".join(told)
 
 
 def with_table(readme: str, results: dict[str, Any]) -> str:

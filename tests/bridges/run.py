@@ -4,9 +4,10 @@
     python3 -m tests.bridges.run --write-table
 
 A page's environment is `.venv-bridges/NAME`: this package with the page's extra, at the versions in
-`docs/bridges/constraints/NAME.txt`. Then `tests/bridges/test_NAME.py` runs there, if there is one. What was seen goes
-to `docs/bridges/results.json`, page by page; `--write-table` writes the README's table from that. A run limited to some
-games or player counts is a trial and is not kept. Needs nothing but Python's standard library.
+`docs/bridges/constraints/NAME.txt`; every `NAME-VERSION.txt` beside it makes one more. There the program runs, then
+`tests/bridges/test_NAME.py`, if there is one. What was seen goes to `docs/bridges/results.json`, page by page;
+`--write-table` writes the README's table from that. A run limited to some games or player counts is a trial and is not
+kept. Needs nothing but Python's standard library.
 """
 
 from __future__ import annotations
@@ -126,8 +127,9 @@ class Processes:
 
 @dataclass(frozen=True)
 class Environment:
-    """The environment of a page: its interpreter, the versions in it, and what to set for its processes."""
+    """An environment of a page: its name and interpreter, the versions in it, and what to set for its processes."""
 
+    name: str
     python: Path
     python_version: str
     libraries: dict[str, str]
@@ -148,52 +150,48 @@ def requirements(extras: Sequence[str]) -> list[str]:
     return wanted
 
 
-def environment_key(page: Page) -> str:
+def environment_key(page: Page, constraints: Path) -> str:
     """A hash of everything that decides what is installed for a page."""
-    parts = [
-        sys.version,
-        str(ROOT),
-        *requirements(page.extras),
-        str(page.tests.is_file()),
-        page.constraints.read_text(),
-    ]
+    wanted = [*requirements(page.extras), constraints.read_text("utf-8"), str(page.tests.is_file())]
+    parts = [sys.version, str(ROOT), *wanted]
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
-def make_environment(page: Page, processes: Processes, logs: Path) -> Environment:
-    """Installs a page's environment, unless it stands there as it should be.
+def make_environment(page: Page, name: str, processes: Processes, logs: Path) -> Environment:
+    """Installs an environment of a page, unless it stands there as it should be.
 
     Raises:
         BridgeError: the installation failed.
     """
-    folder = ENVIRONMENTS / page.name
-    python, stamp, key = folder / "bin" / "python", folder / "installed", environment_key(page)
+    folder, constraints = ENVIRONMENTS / name, page.environments[name]
+    python, stamp, key = folder / "bin" / "python", folder / "installed", environment_key(page, constraints)
     if not stamp.is_file() or stamp.read_text("utf-8") != key:
         started = time.monotonic()
         shutil.rmtree(folder, ignore_errors=True)
         extras = f"[{','.join(page.extras)}]" if page.extras else ""
-        pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-c", page.constraints]
+        pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-c", constraints]
         wanted = ["-e", f".{extras}", *(["pytest"] if page.tests.is_file() else [])]
         for command in ([sys.executable, "-m", "venv", folder], [*pip, *wanted]):
-            log = logs / f"{page.name}-install.txt"
+            log = logs / f"{name}-install.txt"
             if processes.run(command, ROOT, INSTALL_SECONDS, log)[0] != 0:
-                raise BridgeError(f"{page.name}: its environment can't be installed\n{tail(log)}")
+                raise BridgeError(f"{name}: the environment can't be installed\n{tail(log)}")
         stamp.write_text(key, "utf-8")
-        print(f"{page.name}: environment installed in {time.monotonic() - started:.0f} s", flush=True)
-    command = [python, "-c", VERSIONS, "numba", "numpy", *page.libraries]
-    log = logs / f"{page.name}-versions.txt"
-    code, written = processes.run(command, ROOT, PROGRAM_SECONDS, log)
+        print(f"{name}: environment installed in {time.monotonic() - started:.0f} s", flush=True)
+    log = logs / f"{name}-versions.txt"
+    asked = [python, "-c", VERSIONS, "numba", "numpy", *page.libraries]
+    code, written = processes.run(asked, ROOT, PROGRAM_SECONDS, log)
     if code != 0:
-        raise BridgeError(f"{page.name}: 'Library' names what is not installed\n{tail(log)}")
+        raise BridgeError(f"{name}: 'Library' names what is not installed\n{tail(log)}")
     python_version, numba, numpy, *versions = json.loads(written)
     variables = {
-        # compiled kernels are good for one pair of versions, so pages share them where they agree
+        # compiled kernels are good for one pair of versions, so environments share them where they agree
         "NUMBA_CACHE_DIR": str(ENVIRONMENTS / f"kernels-numba{numba}-numpy{numpy}"),
         "OMP_NUM_THREADS": "1",
         "MKL_NUM_THREADS": "1",
         "PYTHONUNBUFFERED": "1",
     }
-    return Environment(python, python_version, dict(zip(page.libraries, versions, strict=True)), variables)
+    libraries = dict(zip(page.libraries, versions, strict=True))
+    return Environment(name, python, python_version, libraries, variables)
 
 
 def tail(log: Path) -> str:
@@ -215,9 +213,9 @@ def in_turn(games: dict[str, Sequence[int]]) -> list[tuple[str, int]]:
 
 def run_program(
     page: Page, environment: Environment, game: str, players: int, processes: Processes, logs: Path
-) -> tuple[float, str, str]:
-    """The page's program on one game: seconds, its last line, and what went wrong ("" for nothing)."""
-    log = logs / f"{page.name}-{game}-{players}.txt"
+) -> dict[str, Any]:
+    """The page's program on one game: what is kept of it."""
+    log = logs / f"{environment.name}-{game}-{players}.txt"
     with tempfile.TemporaryDirectory(prefix=f"{page.name}-", ignore_cleanup_errors=True) as folder:
         program = Path(folder) / f"{page.name}_example.py"
         program.write_text(page.program, "utf-8")
@@ -225,73 +223,78 @@ def run_program(
         command = [environment.python, program.name, game, str(players)]
         code, written = processes.run(command, Path(folder), PROGRAM_SECONDS, log, **environment.variables)
         seconds = time.monotonic() - started
+    said, failure = last_line(written), ""
     if code is None:
-        return seconds, "", f"not done after {PROGRAM_SECONDS} s"
-    if code != 0:
-        return seconds, "", last_line(log.read_text("utf-8", "replace")) or f"exit code {code}"
-    said = last_line(written)
-    return seconds, said, "" if said else "it printed nothing"
+        failure = f"not done after {PROGRAM_SECONDS} s"
+    elif code != 0:
+        failure = last_line(log.read_text("utf-8", "replace")) or f"exit code {code}"
+    elif not said:
+        failure = "it printed nothing"
+    return {"game": game, "players": players, "seconds": round(seconds, 1), "said": said, "failure": failure}
 
 
 def run_tests(page: Page, environment: Environment, processes: Processes, logs: Path) -> dict[str, Any]:
     """The page's tests: what pytest says of them, and whether all is well."""
-    log = logs / f"{page.name}-tests.txt"
+    log = logs / f"{environment.name}-tests.txt"
     started = time.monotonic()
     command = [environment.python, "-m", "pytest", "-q", "-p", "no:cacheprovider", page.tests.relative_to(ROOT)]
     code, written = processes.run(command, ROOT, TESTS_SECONDS, log, **environment.variables)
     counts = re.findall(r"\d+ (?:passed|failed|skipped|errors?|xfailed)", last_line(written))
     summary = ", ".join(counts) if code is not None else f"not done after {TESTS_SECONDS} s"
+    print(f"{environment.name}: tests: {summary}, {time.monotonic() - started:.0f} s", flush=True)
     if code != 0:
-        print(f"{page.name}: tests FAILED, all they wrote is in {log.relative_to(ROOT)}\n{tail(log)}", flush=True)
+        print(f"  FAILED: all they wrote is in {log.relative_to(ROOT)}\n{tail(log)}", flush=True)
     return {"ok": code == 0, "summary": summary, "seconds": round(time.monotonic() - started, 1)}
 
 
-def run_page(
-    page: Page, games: dict[str, Sequence[int]], with_tests: bool, jobs: int, processes: Processes, logs: Path
-) -> tuple[dict[str, Any], int]:
-    """A page in its environment: what is kept of it, and how many things failed."""
-    environment = make_environment(page, processes, logs)
-    kept: dict[str, Any] = {
-        "title": page.title,
-        "libraries": environment.libraries,
-        "python": environment.python_version,
-        "works": page.works,
-        "does_not": page.does_not,
-        "games": {},
-        "tests": None,
-    }
+def run_environment(
+    page: Page,
+    environment: Environment,
+    games: dict[str, Sequence[int]],
+    with_tests: bool,
+    jobs: int,
+    processes: Processes,
+    logs: Path,
+) -> dict[str, Any]:
+    """The page's program on these games, and its tests, in one of its environments: what is kept of it."""
     runs = in_turn(games)
-    outcomes: dict[tuple[str, int], tuple[float, str, str]] = {}
+    done: dict[tuple[str, int], dict[str, Any]] = {}
     with ThreadPoolExecutor(jobs) as pool:
-        futures = {pool.submit(run_program, page, environment, *run, processes, logs): run for run in runs}
+        futures = [pool.submit(run_program, page, environment, *run, processes, logs) for run in runs]
         try:
             for future in as_completed(futures):
-                game, players = futures[future]
-                outcomes[game, players] = seconds, said, wrong = future.result()
-                done = f"{page.name} {len(outcomes)}/{len(runs)}: {game} with {players}, {seconds:.0f} s"
-                print(f"{done}: FAILED: {wrong}" if wrong else f"{done}: {said}", flush=True)
-                if wrong:
-                    log = logs / f"{page.name}-{game}-{players}.txt"
+                run = future.result()
+                done[run["game"], run["players"]] = run
+                head = f"{environment.name} {len(done)}/{len(runs)}: {run['game']} with {run['players']}"
+                failed = f"FAILED: {run['failure']}" if run["failure"] else run["said"]
+                print(f"{head}, {run['seconds']:.0f} s: {failed}", flush=True)
+                if run["failure"]:
+                    log = logs / f"{environment.name}-{run['game']}-{run['players']}.txt"
                     print(f"  all it wrote is in {log.relative_to(ROOT)}\n{tail(log)}", flush=True)
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             processes.stop()
             raise
-    for game, counts in games.items():
-        of_game = {players: outcomes[game, players] for players in counts}
-        kept["games"][game] = {
-            "passed": sum(not wrong for _, _, wrong in of_game.values()),
-            "of": len(of_game),
-            "seconds": {str(players): round(seconds, 1) for players, (seconds, _, _) in of_game.items()},
-            "said": {str(players): said for players, (_, said, wrong) in of_game.items() if not wrong},
-            "failures": {str(players): wrong for players, (_, _, wrong) in of_game.items() if wrong},
-        }
-    failed = sum(bool(wrong) for _, _, wrong in outcomes.values())
-    if with_tests and page.tests.is_file():
-        kept["tests"] = run_tests(page, environment, processes, logs)
-        print(f"{page.name}: tests: {kept['tests']['summary']}, {kept['tests']['seconds']:.0f} s", flush=True)
-        failed += not kept["tests"]["ok"]
-    return kept, failed
+    return {
+        "python": environment.python_version,
+        "libraries": environment.libraries,
+        "programs": [done[game, players] for game, counts in games.items() for players in counts],
+        "tests": run_tests(page, environment, processes, logs) if with_tests and page.tests.is_file() else None,
+    }
+
+
+def run_page(
+    page: Page, games: dict[str, Sequence[int]], with_tests: bool, jobs: int, processes: Processes, logs: Path
+) -> tuple[dict[str, Any], int]:
+    """A page in all its environments: what is kept of it, and how many things failed."""
+    environments = []
+    for name in page.environments:
+        environment = make_environment(page, name, processes, logs)
+        environments.append(run_environment(page, environment, games, with_tests, jobs, processes, logs))
+    failed = sum(bool(run["failure"]) for environment in environments for run in environment["programs"])
+    failed += sum(environment["tests"] is not None and not environment["tests"]["ok"] for environment in environments)
+    page_itself = {"title": page.title, "works": page.works, "does_not": page.does_not}
+    return page_itself | {"environments": environments}, failed
 
 
 def selected_games(names: Sequence[str], players: Sequence[int]) -> dict[str, Sequence[int]]:
