@@ -94,6 +94,11 @@ class SingleAgentEnv(gymnasium.Env[npt.NDArray[np.float32], np.int64]):
         """The mask of the present decision, a fresh int8 (A,), 1 = legal; all ones after the end."""
         return self._learner.action_mask[0].copy()
 
+    @property
+    def num_illegal_actions(self) -> int:
+        """How many illegal actions were tried since the environment was made."""
+        return self._learner.illegal_actions
+
     def render(self) -> str | None:
         """The table as the learner sees it."""
         if self.render_mode is None:

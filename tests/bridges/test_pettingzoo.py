@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 from pettingzoo.test import api_test, parallel_api_test, performance_benchmark, seed_test
-from pettingzoo.utils.conversions import aec_to_parallel, turn_based_aec_to_parallel
 from pettingzoo.utils import wrappers
+from pettingzoo.utils.conversions import aec_to_parallel, turn_based_aec_to_parallel
 from pettingzoo.utils.wrappers import AssertOutOfBoundsWrapper, OrderEnforcingWrapper, TerminateIllegalWrapper
 
 from card_envs.envs.aec import CardGameEnv
@@ -63,7 +63,7 @@ def test_assert_out_of_bounds_stops_an_action_that_there_is_not():
         env.step(10**6)
 
 
-@pytest.mark.skipif(not hasattr(wrappers, "MultiEpisodeEnv"), reason="PettingZoo has it from 1.24.1 on")
+@pytest.mark.skipif(not hasattr(wrappers, "MultiEpisodeEnv"), reason="PettingZoo 1.24.0 has none")
 @each_game
 def test_multi_episode_pays_the_games_one_after_another(game):
     movers, paid = whole_game(wrappers.MultiEpisodeEnv(CardGameEnv(game), num_episodes=3), seed=5)

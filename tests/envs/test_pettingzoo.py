@@ -93,7 +93,7 @@ def test_there_is_no_parallel_environment_and_the_refusal_says_why(env):
     assert not hasattr(module, "parallel_env")
     with pytest.raises(AttributeError, match=r"'card_envs.icarus_club_v0' has .* players act in turn; use env\(\)"):
         module.parallel_env()
-    with pytest.raises(AttributeError, match="'card_envs.icarus_club_v0' has no attribute 'envv'$"):
+    with pytest.raises(AttributeError, match=r"'card_envs\.icarus_club_v0' has no attribute 'envv'$"):
         module.envv()
 
 
