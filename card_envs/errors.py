@@ -14,6 +14,10 @@ class IllegalActionError(CardEnvsError):
     """An action that the rules do not allow now; the game stays as it was."""
 
 
+class RenderModeError(CardEnvsError, TypeError):
+    """A render mode that there is not; a TypeError too, at which SB3's `make_vec_env` goes on without a picture."""
+
+
 class RecordError(CardEnvsError):
     """A game record that is broken, foreign, or does not follow the rules."""
 
