@@ -35,6 +35,10 @@ class PolicyError(CardEnvsError):
         return cls(f"policy {name!r} raised {type(error).__name__}: {error} ({place})")
 
 
+class RenderModeError(CardEnvsError, TypeError):
+    """A render mode that there is not; a TypeError too, at which SB3's `make_vec_env` goes on without a picture."""
+
+
 class RecordError(CardEnvsError):
     """A game record that is broken, foreign, or does not follow the rules."""
 
