@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import platform
 import random
 import statistics
 import subprocess
@@ -19,8 +17,6 @@ import time
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -31,6 +27,7 @@ from card_envs.files import whole_file
 from card_envs.games import GAMES, make_game, player_counts
 from card_envs.kernels import batch
 from card_envs.kernels.rng import seed_words
+from card_envs.machine import machine
 
 PACKAGES = (
     "numpy",
@@ -241,27 +238,9 @@ def first_steps(rounds: int) -> dict[str, list[float]]:
     return times
 
 
-def machine() -> str:
-    """One line that names the machine and the versions."""
-    model = platform.processor() or platform.machine()
-    cpuinfo = Path("/proc/cpuinfo")
-    if cpuinfo.exists():
-        for line in cpuinfo.read_text().splitlines():
-            if line.startswith("model name"):
-                model = line.partition(":")[2].strip()
-                break
-    found = []
-    for package in PACKAGES:
-        try:
-            found.append(f"{package} {version(package)}")
-        except PackageNotFoundError:
-            continue
-    return f"{model}, {os.cpu_count()} cores · Python {platform.python_version()} · {' · '.join(found)}"
-
-
 def throughput(args: argparse.Namespace) -> None:
     steps = args.only or STEPS
-    print(machine())
+    print(machine(PACKAGES))
     rows: list[dict[str, Any]] = []
     if "kernels" in steps:
         contenders = [open_spiel_contender("spades"), open_spiel_contender("crazy_eights")]
@@ -289,7 +268,7 @@ def throughput(args: argparse.Namespace) -> None:
             rows.append({"table": "first step", "name": name, "median": statistics.median(times), "rates": times})
     if args.out:
         with whole_file(args.out) as file:
-            json.dump({"machine": machine(), "rows": rows}, file, indent=2)
+            json.dump({"machine": machine(PACKAGES), "rows": rows}, file, indent=2)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

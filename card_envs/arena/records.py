@@ -142,6 +142,12 @@ def replay(record: dict[str, Any], line: int = 1) -> Table:
         RecordError: the first thing that does not follow the rules, with its line (from 1), its event (from 0), and
             what was expected.
     """
+    *_, table = positions(record, line)
+    return table
+
+
+def positions(record: dict[str, Any], line: int = 1) -> Iterator[Table]:
+    """The game before each event of a record and at its end: one table, which goes on. See `replay`."""
     try:
         _check_keys(record)
         table = Table(_game_of(record), explicit_chance=True)
@@ -149,6 +155,7 @@ def replay(record: dict[str, Any], line: int = 1) -> Table:
         raise RecordError(f"line {line}: {_clipped(error)}") from None
     events = record["events"]
     for number, event in enumerate(events):
+        yield table
         try:
             _apply(table, event)
         except (CardEnvsError, RecursionError) as error:
@@ -160,7 +167,7 @@ def replay(record: dict[str, Any], line: int = 1) -> Table:
         if not _same(record[key], expected):
             found = _short.repr(record[key])
             raise RecordError(f"line {line}, after event {len(events) - 1}: {key}: {found}, expected is {expected!r}")
-    return table
+    yield table
 
 
 def _clipped(error: Exception) -> str:

@@ -65,7 +65,8 @@ def as_json(tournament: Tournament) -> dict[str, Any]:
                 "win_share": _figures(tournament.win_share(a)),
                 "mixed_return": _figures(tournament.in_mixed(a)),
                 "rating": _figures(ratings[a]),
-                "seat_returns": tournament.seat_returns(a).tolist(),
+                "seat_returns": [_figures(seat) for seat in tournament.seat_returns(a)],
+                "alpha_rank": None if tournament.alpha_rank is None else float(tournament.alpha_rank[a]),
                 "faults": dict(tournament.faults[names[a]]),
             }
             for a in range(len(names))
@@ -118,7 +119,7 @@ def write_csv(tournament: Tournament, path: Path) -> None:
                     len(lineup.seats),
                     *(f"{value:.6f}" for value in figures),
                     f"{lineup.decisions.mean():.2f}",
-                    *(f"{value:.6f}" for value in lineup.by_seat(a)),
+                    *(f"{value:.6f}" for value in lineup.by_deal_and_seat(a).mean(axis=0)),
                 ]
             )
 

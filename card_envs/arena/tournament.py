@@ -7,6 +7,7 @@ which the luck of the deal is gone.
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import time
@@ -19,6 +20,7 @@ from typing import IO, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from card_envs.arena.alpha import alpha_rank
 from card_envs.arena.backends import Backend, Here
 from card_envs.arena.ratings import luce_ratings
 from card_envs.arena.schedule import FEW_DEALS, MANY_DEALS, Part, Plan, Player
@@ -57,10 +59,10 @@ class Lineup:
         count = mine.sum(axis=1)
         return np.where(count > 0, total / np.maximum(count, 1), np.nan)
 
-    def by_seat(self, policy: int) -> npt.NDArray[np.float64]:
-        """A policy's mean return in each seat, float64, (players,)."""
-        mine = self.seats == policy
-        return np.asarray((self.returns * mine).sum(axis=0) / np.maximum(mine.sum(axis=0), 1))
+    def by_deal_and_seat(self, policy: int) -> npt.NDArray[np.float64]:
+        """The return of a policy that sits alone, in each seat on each deal, float64, (deals, players)."""
+        n = self.seats.shape[1]
+        return np.asarray((self.returns * (self.seats == policy)).reshape(-1, n, n).sum(axis=1))
 
 
 @dataclass(frozen=True)
@@ -129,9 +131,20 @@ class Tournament:
         by_deal = self.mixed.by_deal(a, "returns")
         return estimate(by_deal[~np.isnan(by_deal)])
 
-    def seat_returns(self, a: int) -> npt.NDArray[np.float64]:
-        """A's mean return in each seat, alone among others, float64, (players,)."""
-        return np.asarray(np.mean([self.pairings[a, b].by_seat(a) for b in self._others(a)], axis=0))
+    def seat_returns(self, a: int) -> list[Estimate]:
+        """A's mean return in each seat, alone among one other policy, averaged over the others."""
+        by_deal = np.mean([self.pairings[a, b].by_deal_and_seat(a) for b in self._others(a)], axis=0)
+        return [estimate(seat) for seat in by_deal.T]
+
+    def everyones_seat_returns(self) -> list[Estimate]:
+        """The mean return of each seat over all games, whoever sat there: what the seat itself is worth."""
+        n = self.game.num_players
+        by_deal = np.mean([lineup.returns.reshape(-1, n, n).mean(axis=1) for lineup in self.lineups], axis=0)
+        return [estimate(seat) for seat in by_deal.T]
+
+    def lengths(self) -> npt.NDArray[np.int64]:
+        """How many decisions each game took, int64, (games,)."""
+        return np.concatenate([lineup.decisions for lineup in self.lineups])
 
     def ratings(self) -> list[Estimate]:
         """One rating per policy from all games, see `ratings.py`."""
@@ -139,6 +152,14 @@ class Tournament:
         deals = [np.arange(len(lineup.seats)) // n for lineup in self.lineups]
         seats, wins = (np.concatenate([getattr(x, what) for x in self.lineups]) for what in ("seats", "wins"))
         return luce_ratings(seats, wins, np.concatenate(deals), len(self.names))
+
+    @functools.cached_property
+    def alpha_rank(self) -> npt.NDArray[np.float64] | None:
+        """The share of seats that each policy holds in the long run, see `alpha.py`; None without OpenSpiel."""
+        payoffs = np.zeros((len(self.names), len(self.names)))
+        for a, b in self.pairings:
+            payoffs[a, b] = self.payoff(a, b).mean
+        return alpha_rank(payoffs, self.game.num_players)
 
     def order(self) -> list[int]:
         """The policies, best first."""

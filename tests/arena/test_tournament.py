@@ -125,7 +125,7 @@ def test_figures_are_those_of_the_games(game):
             np.testing.assert_allclose(lineup.returns[k], list(record["returns"].values()))
         np.testing.assert_allclose(lineup.by_deal(a, "returns"), own.mean(axis=1))
         np.testing.assert_allclose(lineup.by_deal(a, "wins"), wins.mean(axis=1))
-        np.testing.assert_allclose(lineup.by_seat(a), own.mean(axis=0))
+        np.testing.assert_allclose(lineup.by_deal_and_seat(a), own)
         assert not lineup.truncated.any()
         np.testing.assert_array_equal(lineup.decisions, counts)
         assert result.payoff(a, 1 - a).mean == pytest.approx(own.mean())
@@ -474,7 +474,7 @@ def test_json_holds_every_figure(result, tmp_path):
     assert [policy["name"] for policy in found["policies"]] == list(result.names)
     for a, policy in enumerate(found["policies"]):
         assert policy["mean_return"]["mean"] == result.overall(a).mean
-        assert policy["seat_returns"] == result.seat_returns(a).tolist()
+        assert [seat["mean"] for seat in policy["seat_returns"]] == [seat.mean for seat in result.seat_returns(a)]
         assert policy["place"] == result.order().index(a) + 1
     assert len(found["differences"]) == 3
     assert len(found["line_ups"]) == 6
