@@ -15,7 +15,7 @@ from typing import Any
 
 from tqdm import tqdm
 
-from benchmarks.throughput import machine
+from benchmarks.throughput import PACKAGES
 from card_envs.arena.backends import Processes
 from card_envs.arena.match import play_games, rotated
 from card_envs.arena.report import as_json, text_table
@@ -24,6 +24,7 @@ from card_envs.arena.tournament import RESULTS, make_plan, num_games, run_plan
 from card_envs.cli import run, whole
 from card_envs.files import whole_file
 from card_envs.games import make_game
+from card_envs.machine import machine
 from card_envs.policies import make_policy
 
 RESULTS_FOLDER = Path(__file__).resolve().parent / "results"
@@ -48,7 +49,7 @@ SIMULATIONS = (50, 200, 800)
 def reference(args: argparse.Namespace) -> None:
     folder = Path(args.out)
     folder.mkdir(parents=True, exist_ok=True)
-    pages = [f"{machine()} · seed {args.seed}", ""]
+    pages = [f"{machine(PACKAGES)} · seed {args.seed}", ""]
     for name, n, games in TOURNAMENTS:
         pages += ["```", tournament(folder, name, n, games, args.seed), "```", ""]
     rows = [row for name, n, deals in GROWTH for row in growth(folder, name, n, deals, args.seed)]
@@ -84,7 +85,7 @@ def tournament(folder: Path, name: str, n: int, games: int, seed: int) -> str:
         with whole_file(table) as file:
             file.write(text_table(result) + "\n")
         with whole_file(path) as file:
-            json.dump({"machine": machine(), **as_json(result)}, file, indent=2)
+            json.dump({"machine": machine(PACKAGES), **as_json(result)}, file, indent=2)
         (part / RESULTS).unlink()
         part.rmdir()
     return table.read_text("utf-8").rstrip()
