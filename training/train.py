@@ -43,7 +43,7 @@ def train_and_compare(args: argparse.Namespace) -> None:
     """Trains, then plays the best model and the built-in policies against each other."""
     folder = train(args)
     game, config, _ = read_run(folder)
-    policies = [folder / "best_model.zip", *BUILT_IN]
+    policies = [str(folder / "best_model.zip"), *BUILT_IN]
     print("\n" + text_table(play_tournament(game, policies, config.eval_games, seed=FRESH_DEALS)))
 
 

@@ -77,8 +77,8 @@ def as_policy(thing: Any, name: str | None = None) -> Policy:
 def import_policy(name: str, game: Game) -> Policy:
     """The policy that "module:attribute" names.
 
-    A class, or a function with one parameter, is called with the game and gives the policy; anything else is one
-    itself, see `as_policy`.
+    A class (with the game, if it takes an argument) or a function with one parameter, the game, is called and gives
+    the policy; anything else is one itself, see `as_policy`.
 
     Raises:
         CardEnvsError: there is no such module or attribute, or it is no policy.
@@ -90,7 +90,9 @@ def import_policy(name: str, game: Game) -> Policy:
             found = getattr(found, part)
     except (ImportError, AttributeError, ValueError) as error:
         raise CardEnvsError(f"policy {name!r}: {error}") from error
-    if isinstance(found, type) or (inspect.isfunction(found) and len(inspect.signature(found).parameters) == 1):
+    if isinstance(found, type):
+        found = found(game) if inspect.signature(found).parameters else found()
+    elif inspect.isfunction(found) and len(inspect.signature(found).parameters) == 1:
         found = found(game)
     return as_policy(found, name)
 
