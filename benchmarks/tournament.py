@@ -19,6 +19,7 @@ from pathlib import Path
 from tqdm import tqdm
 
 from card_envs.arena.backends import Backend, Here, Processes
+from card_envs.arena.html import write_html
 from card_envs.arena.records import write_records
 from card_envs.arena.report import text_table, write_csv, write_json, write_picture
 from card_envs.arena.tournament import make_plan, num_games, run_plan
@@ -58,10 +59,11 @@ def tournament(args: argparse.Namespace) -> None:
         write_csv(result, folder / "pairs.csv")
         write_json(result, folder / "results.json")
         write_picture(result, folder / "standings.png")
-        written = ["table.txt", "pairs.csv", "results.json", "standings.png"]
+        written = ["report.html", "table.txt", "pairs.csv", "results.json", "standings.png"]
         if args.records:
             write_records(folder / "games.jsonl", result.records)
             written.append("games.jsonl")
+        write_html(result, folder)  # last, since it links to the others
         print(f"{folder}: {', '.join(written)}")
 
 

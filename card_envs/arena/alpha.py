@@ -1,6 +1,6 @@
 """alpha-rank: which policies stay in the long run when everybody changes to what earns more.
 
-Source: Omidshafiei et al., "alpha-Rank: Multi-Agent Evaluation by Evolution" (2019), in OpenSpiel's implementation, which
+Source: Omidshafiei et al., "alpha-Rank: Multi-Agent Evaluation by Evolution" (2019), as OpenSpiel computes it, which
 needs the extra `openspiel`.
 """
 
@@ -26,8 +26,8 @@ def alpha_rank(payoffs: npt.NDArray[np.float64], num_players: int) -> npt.NDArra
     decide.
 
     Args:
-        payoffs: float64, (m, m): A's mean return alone among B's, 0 where A is B. Each B earns -payoffs[A, B] / (n - 1),
-            since returns sum to 0.
+        payoffs: float64, (m, m): A's mean return alone among B's, 0 where A is B. Each of the B's earns
+            -payoffs[A, B] / (n - 1), since returns sum to 0.
         num_players: n.
     """
     try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,41 @@ from card_envs.arena.statistics import Estimate
 from card_envs.arena.tournament import Tournament
 from card_envs.errors import CardEnvsError
 from card_envs.files import whole_file
+
+ABOVE, BELOW, OPEN = "#1f6fbf", "#d06214", "#5b6675"  # surely above a fair share, surely below it, neither
+
+
+def told_apart(tournament: Tournament, a: int, b: int) -> tuple[bool, Estimate]:
+    """Whether A is surely better than B (the 95% interval of its lead leaves out 0), and the lead."""
+    difference = tournament.difference(a, b)
+    return difference.low > 0, difference
+
+
+def verdict(tournament: Tournament) -> str:
+    """Who is best, by how much, and how surely, in a sentence or two."""
+    names, (first, *others) = tournament.names, tournament.order()
+    near = [b for b in others if not told_apart(tournament, first, b)[0]]
+    lead = tournament.difference(first, others[0])
+    by = f"by {lead.mean:.3f} ± {lead.half_width:.3f}"
+    if not near:
+        return f"{names[first]} is best, surely: it is ahead of {names[others[0]]}, the next, {by}."
+    if len(others) == 1:
+        return f"Not told apart yet: {names[first]} is ahead of {names[others[0]]} {by}."
+    return f"Not told apart yet: {names[first]} is in front {by}, but {_and([names[b] for b in near])} may be as good."
+
+
+def _short(name: str) -> str:
+    """A name for a picture; of a long one beginning and end."""
+    return _literal(name if len(name) <= 28 else f"{name[:12]}…{name[-15:]}")
+
+
+def _literal(words: str) -> str:
+    """As it is in a picture, where $ would begin a formula."""
+    return words.replace("$", r"\$")
+
+
+def _and(names: list[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def text_table(tournament: Tournament) -> str:
@@ -48,6 +84,7 @@ def text_table(tournament: Tournament) -> str:
     for name, kinds in tournament.faults.items():
         for kind, count in kinds.items():
             lines.append(f"{name} lost {count:,} games by its {kind}; the first: {tournament.messages[name, kind]}")
+    lines += ["", verdict(tournament)]
     return "\n".join(lines)
 
 
@@ -127,34 +164,38 @@ def write_csv(tournament: Tournament, path: Path) -> None:
 def write_picture(tournament: Tournament, path: Path) -> None:
     """The standings with their intervals, and the payoff matrix as a heat map, as a PNG."""
     try:
+        from matplotlib.colors import LinearSegmentedColormap
         from matplotlib.figure import Figure
     except ImportError as error:
         raise CardEnvsError(f"pictures need the extra 'train': pip install 'card-envs[train]' ({error})") from error
-    names, order = tournament.names, tournament.order()
-    shown = [names[a] for a in order]
-    height = 1.8 + 0.5 * len(names)
-    figure = Figure(figsize=(11, max(3.4, height)), layout="constrained")
-    left, right = figure.subplots(1, 2, width_ratios=[1.15, 1])
+    order, count = tournament.order(), len(tournament.names)
+    shown = [_short(tournament.names[a]) for a in order]
+    width = max(2.6, 0.85 * count)
+    figure = Figure(figsize=(7.5 + width, 2.6 + 0.55 * count), layout="constrained")
+    left, right = figure.subplots(1, 2, width_ratios=[6, width], sharey=True)
     for y, a in enumerate(order):
         result = tournament.overall(a)
-        colour = "#1a7f5a" if result.low > 0 else "#b3423a" if result.high < 0 else "#6b7280"
+        colour = ABOVE if result.low > 0 else BELOW if result.high < 0 else OPEN
         left.errorbar(result.mean, y, xerr=result.half_width, fmt="o", color=colour, capsize=4, markersize=6)
-        left.annotate(str(result), (result.mean, y), (0, 8), textcoords="offset points", ha="center", fontsize=8)
+        left.annotate(str(result), (result.mean, y), (0, 7), textcoords="offset points", ha="center", fontsize=8)
     left.axvline(0, color="#9ca3af", linewidth=1)
-    left.set_yticks(range(len(order)), shown)
-    left.set_ylim(len(order) - 0.5, -0.6)
+    left.set_yticks(range(count), shown)
+    left.set_ylim(count - 0.5, -0.6)
     left.margins(x=0.2)
-    left.set_xlabel("mean return, one seat among others (0 = fair share), 95% interval")
+    left.set_xlabel("mean return alone among others, 95% interval (0: a fair share)")
     left.spines[["top", "right"]].set_visible(False)
     matrix = [[tournament.payoff(a, b).mean if a != b else float("nan") for b in order] for a in order]
     bound = max(0.1, *(abs(value) for row in matrix for value in row if value == value))
-    right.imshow(matrix, cmap="RdYlGn", vmin=-bound, vmax=bound)
+    colours = LinearSegmentedColormap.from_list("", [BELOW, "white", ABOVE])
+    right.imshow(matrix, cmap=colours, vmin=-1.6 * bound, vmax=1.6 * bound, aspect="auto")  # pale: black figures on it
     for y, row in enumerate(matrix):
         for x, value in enumerate(row):
             right.text(x, y, f"{value:+.3f}" if value == value else "–", ha="center", va="center", fontsize=9)
-    right.set_xticks(range(len(order)), shown, rotation=25, ha="right")
-    right.set_yticks(range(len(order)), shown)
-    right.set_title("row alone among column's: mean return", fontsize=10)
-    figure.suptitle(f"{tournament.game.title}, {tournament.game.num_players} players, {tournament.num_games:,} games")
+    right.set_xticks(range(count), shown, rotation=40, ha="left", rotation_mode="anchor")
+    right.tick_params(length=0, labeltop=True, labelbottom=False)
+    right.set_xlabel("mean return of the row alone\namong the column's")
+    right.spines[:].set_visible(False)
+    about = f"{tournament.game.title}, {tournament.game.num_players} players, {tournament.num_games:,} games"
+    figure.suptitle("\n".join([about, *textwrap.wrap(_literal(verdict(tournament)), 85 + 6 * count)]), fontsize=11)
     with whole_file(path, "wb") as file:
         figure.savefig(file, format="png", dpi=130)
