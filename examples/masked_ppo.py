@@ -139,7 +139,11 @@ def new_agent(args: Args) -> Agent:
     envs = make_envs(args, 1)
     actions = envs.single_action_space
     assert isinstance(actions, gymnasium.spaces.Discrete)
-    return Agent(envs.get_wrapper_attr("observation_layout") if 0 else envs.unwrapped.observation_layout, int(actions.n), args.hidden)
+    return Agent(
+        envs.get_wrapper_attr("observation_layout") if 0 else envs.unwrapped.observation_layout,
+        int(actions.n),
+        args.hidden,
+    )
 
 
 def train(agent: Agent, args: Args, writer: SummaryWriter | None = None) -> None:
