@@ -252,10 +252,12 @@ def test_tournament_writes_its_files(command, capsys):
     args = [*arguments(command), "--records", "2", "--num-players", "3"]
     assert commands()[command](args) == 0
     out = capsys.readouterr().out
-    assert {path.name for path in Path("out").iterdir()} == {"table.txt", "pairs.csv", "standings.png", "games.jsonl"}
+    told = out.splitlines()[-1].removeprefix("out: ").split(", ")
+    assert told == ["report.html", "table.txt", "pairs.csv", "results.json", "standings.png", "games.jsonl"]
+    assert {path.name for path in Path("out").iterdir()} == {*told, "results.jsonl", "games"}
     assert out.startswith(Path("out/table.txt").read_text())
     records = [record for _, record in read_records("out/games.jsonl")]
-    assert len(records) == 4
+    assert len(records) == 6
     for record in records:
         replay(record)
 

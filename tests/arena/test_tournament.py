@@ -19,7 +19,7 @@ import pytest
 from card_envs.arena.backends import Processes
 from card_envs.arena.ratings import SCALE, luce_ratings
 from card_envs.arena.records import replay
-from card_envs.arena.report import as_json, text_table, write_csv, write_json, write_picture
+from card_envs.arena.report import as_json, text_table, verdict, write_csv, write_json, write_picture
 from card_envs.arena.schedule import Part, Player
 from card_envs.arena.statistics import Estimate, estimate, t95
 from card_envs.arena.tournament import (
@@ -163,6 +163,16 @@ def test_overall_is_the_mean_over_the_others_by_deal(result):
         mean = lambda what, a=a, b=b, c=c: (b.by_deal(a, what) + c.by_deal(a, what)) / 2  # noqa: E731
         assert result.overall(a) == estimate(mean("returns"))
         assert result.win_share(a) == estimate(mean("wins"))
+
+
+def test_seat_is_worth_the_mean_return_of_all_who_sat_there(result):
+    seats = result.everyones_seat_returns()
+    games = np.concatenate([lineup.returns for lineup in result.lineups])
+    assert [seat.mean for seat in seats] == pytest.approx(games.mean(axis=0).tolist())
+    assert sum(seat.mean for seat in seats) == pytest.approx(0)
+    assert {seat.samples for seat in seats} == {20}
+    for a in range(3):
+        assert np.mean([seat.mean for seat in result.seat_returns(a)]) == pytest.approx(result.overall(a).mean)
 
 
 def test_same_seed_gives_the_same_tournament_and_another_seed_another(game, result):
@@ -444,6 +454,7 @@ def test_text_table_shows_every_figure_best_first(game, result):
         row = next(line for line in lines[8:] if line.startswith(result.names[a]))
         assert str(result.payoff(a, b)) in row
     assert "truncated" not in text
+    assert lines[-1] == verdict(result)
 
 
 def test_csv_holds_every_pair(result, tmp_path):
