@@ -5,6 +5,7 @@ import os
 import pytest
 
 os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+os.environ["RAY_memory_monitor_refresh_ms"] = "0"  # other programs on this machine may need memory, too
 ray = pytest.importorskip("ray")
 
 from ray.cluster_utils import Cluster  # noqa: E402

@@ -82,7 +82,7 @@ def expected(game):
     "policy",
     [f"{HERE}:{name}" for name in ("highest", "Highest", "MadeForGame", "factory", "ready", "model")]
     + [highest, ready, model],
-    ids=str,
+    ids=lambda policy: policy.rpartition(":")[2] if isinstance(policy, str) else f"object {type(policy).__name__}",
 )
 def test_every_form_of_policy_plays(game, expected, policy):
     made = make_policy(policy, game)
