@@ -19,7 +19,7 @@ from card_envs.files import whole_file
 from card_envs.machine import machine
 
 GAMES = "games"  # the folder of the recorded games' pages
-PAGES = 1000  # at most so many of them
+PAGES = 500  # at most so many of them
 PACKAGES = ("card-envs", "numpy", "numba", "torch", "stable-baselines3", "open-spiel")
 BESIDE = {
     "results.json": "all figures, for code",
@@ -61,7 +61,7 @@ class _Report:
         self.order, self.names = tournament.order(), tournament.names
         self.n = tournament.game.num_players
         self.deals = len(tournament.lineups[0].seats) // self.n
-        self.others = "the other" if self.n == 2 else f"{self.n - 1} seats of another"
+        self.alone = "against" if self.n == 2 else f"alone among {self.n - 1} seats of"  # another policy
 
     def page(self) -> str:
         title = f"{self.tournament.game.title}, {self.n} players"
@@ -108,10 +108,9 @@ class _Report:
     def meaning(self) -> str:
         return (
             "<h2>What the figures mean</h2>\n"
-            f"<p>A policy’s <b>mean return</b> is what one seat of it earns among {self.others} policy, averaged over "
-            f"all of these: 1 if it won every game, 0 for a fair share of wins ({1 / self.n:.1%}), "
-            f"{-1 / (self.n - 1):+.3g} if it won none. "
-            f"All play the same {self.deals:,} deals, each from every seat, so that luck falls on all alike. "
+            f"<p>A policy’s <b>mean return</b> is what it earns {self.alone} another policy, averaged over all others: "
+            f"1 if it won every game, 0 for a fair share of wins ({1 / self.n:.1%}), {-1 / (self.n - 1):+.3g} if it won "
+            f"none. All play the same {self.deals:,} deals, each from every seat, so that luck falls on all alike. "
             "<b>±</b> is the 95% interval: the true value lies inside in 95 of 100 such tournaments, and a policy is "
             "<b>surely better</b> when the interval of its lead, compared deal by deal, leaves out 0; four times as "
             "many games make an interval half as wide.</p>"
@@ -133,7 +132,7 @@ class _Report:
         return (
             "<h2>Who earns what among whom</h2>\n"
             "<p>The mean return of the row’s policy, alone among the column’s. Blue is more than a fair share, orange "
-            "less; bold figures are surely so.</p>\n" + table(["alone ↓ among →", *columns], rows)
+            "less; bold figures are surely so.</p>\n" + table(["alone ↓ among →", *columns], rows, "heats")
         )
 
     def ratings(self) -> str:
@@ -172,7 +171,7 @@ class _Report:
         return (
             "<h2>Seat by seat</h2>\n"
             "<p>Mean returns of a policy alone among others, by its seat. The last row is what a seat itself is worth."
-            "</p>\n" + table(["", *t.game.agents], rows)
+            "</p>\n" + table(["", *t.game.agents], rows, "heats")
         )
 
     def lengths(self) -> str:
@@ -189,7 +188,7 @@ class _Report:
     def faults(self) -> str:
         t = self.tournament
         rows = [
-            [text(name), td(text(kind), "left"), td(f"{count:,}"), td(text(t.messages[name, kind]), "long")]
+            [text(name), td(text(kind)), td(f"{count:,}"), td(text(t.messages[name, kind]), "long")]
             for name, kinds in t.faults.items()
             for kind, count in kinds.items()
         ]
@@ -226,16 +225,14 @@ class _Report:
                     f"{lineup.decisions.mean():.1f}",
                     f"{lineup.truncated.mean():.1%}",
                 ]
-                rows.append([text(self.names[a]), td(wrap(text(self.names[b])), "left"), *map(td, figures)])
+                rows.append([text(self.names[a]), td(wrap(text(self.names[b]))), *map(td, figures)])
         head = ["alone", "among", "mean return", "share of wins", "decisions a game", "truncated"]
         others = []
         for i, a in enumerate(self.order):
             for b in self.order[i + 1 :]:
                 sure, difference = told_apart(t, a, b)
                 how = '<span class="sure">surely better</span>' if sure else _unsure()
-                others.append(
-                    [text(self.names[a]), td(wrap(text(self.names[b])), "left"), td(str(difference)), td(how)]
-                )
+                others.append([text(self.names[a]), td(wrap(text(self.names[b]))), td(str(difference)), td(how)])
         return (
             "<h2>Every pair</h2>\n"
             "<details><summary>How far each policy is ahead of each other</summary>\n"
@@ -306,7 +303,7 @@ def _percent(share: Estimate) -> str:
 
 def _seat(name: str, agent: str, record: dict[str, Any]) -> str:
     """Who sat there and what score it ended with."""
-    css = "left firm" if agent in record["winners"] else "left"
+    css = "firm" if agent in record["winners"] else ""
     return td(wrap(f"{text(name)} <small>{record['scores'][agent]}</small>"), css)
 
 
@@ -340,10 +337,10 @@ def game_page(tournament: Tournament, i: int) -> str:
     rows = [
         [
             agent,
-            td(wrap(text(name)), "left"),
+            td(wrap(text(name))),
             td(str(record["scores"][agent])),
             td(f"{record['returns'][agent]:+.3f}"),
-            td("won" if agent in record["winners"] else "", "left"),
+            td("won" if agent in record["winners"] else ""),
         ]
         for agent, name in zip(agents, record["policies"], strict=True)
     ]
@@ -364,7 +361,8 @@ def _moves(record: dict[str, Any]) -> Iterator[str]:
     agents = [f"player_{seat}" for seat in range(len(record["scores"]))]
     policy = dict(zip(agents, record["policies"], strict=True))
     waiting: set[str] = set()  # seats that have not decided anything since the table was shown
-    actor, actions = "", []
+    actor = ""
+    actions: list[str] = []
 
     def line() -> Iterator[str]:
         if actions:
