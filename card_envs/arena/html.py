@@ -35,7 +35,7 @@ def write_html(tournament: Tournament, folder: Path) -> None:
     """Writes `report.html`, and for each recorded game a page and its record in the folder `games` beside it.
 
     The page links to other files of the tournament as far as they are in `folder`, so write those before. With more
-    than 1,000 recorded games, every second, third, ... gets a page.
+    than 500 recorded games, every second, third, ... gets a page.
     """
     records = tournament.records
     shown = range(0, len(records), -(-len(records) // PAGES)) if records else range(0)
@@ -109,8 +109,8 @@ class _Report:
         return (
             "<h2>What the figures mean</h2>\n"
             f"<p>A policy’s <b>mean return</b> is what it earns {self.alone} another policy, averaged over all others: "
-            f"1 if it won every game, 0 for a fair share of wins ({1 / self.n:.1%}), {-1 / (self.n - 1):+.3g} if it won "
-            f"none. All play the same {self.deals:,} deals, each from every seat, so that luck falls on all alike. "
+            f"1 if it won every game, 0 for a fair share of wins ({1 / self.n:.1%}), {-1 / (self.n - 1):+.3g} if it "
+            f"won none. All play the same {self.deals:,} deals, each from every seat, so that luck falls on all alike. "
             "<b>±</b> is the 95% interval: the true value lies inside in 95 of 100 such tournaments, and a policy is "
             "<b>surely better</b> when the interval of its lead, compared deal by deal, leaves out 0; four times as "
             "many games make an interval half as wide.</p>"
@@ -369,10 +369,10 @@ def _moves(record: dict[str, Any]) -> Iterator[str]:
             yield f"<p><b>{actor}</b> <small>{text(policy[actor])}</small>: {' · '.join(map(text, actions))}</p>"
             actions.clear()
 
-    for table_, event in zip(positions(record), [*record["events"], None], strict=True):
+    for now, event in zip(positions(record), [*record["events"], None], strict=True):
         if event is None:
             yield from line()
-            yield f"<pre>{text(table_.render())}</pre>"
+            yield f"<pre>{text(now.render())}</pre>"
         elif event[0] == "chance":
             yield from line()
             yield _chance(event)
@@ -380,7 +380,7 @@ def _moves(record: dict[str, Any]) -> Iterator[str]:
         else:
             if not waiting:
                 yield from line()
-                yield f"<pre>{text(table_.render())}</pre>"
+                yield f"<pre>{text(now.render())}</pre>"
                 waiting.update(agents)
             if event[0] != actor:
                 yield from line()
