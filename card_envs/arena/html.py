@@ -62,6 +62,7 @@ class _Report:
         self.n = tournament.game.num_players
         self.deals = len(tournament.lineups[0].seats) // self.n
         self.alone = "against" if self.n == 2 else f"alone among {self.n - 1} seats of"  # another policy
+        self.among = "" if self.n == 2 else " alone among others"
 
     def page(self) -> str:
         title = f"{self.tournament.game.title}, {self.n} players"
@@ -97,8 +98,8 @@ class _Report:
         return (
             f"<h1>{text(t.game.title)}, {self.n} players: {len(order)} policies in {t.num_games:,} games</h1>\n"
             f'<p class="verdict">{text(verdict(t))}</p>\n'
-            f"<p>{text(self.names[order[0]])} wins {_percent(first)} of its games alone among others; a fair share is "
-            f"{fair}.</p>\n"
+            f"<p>{text(self.names[order[0]])} wins {_percent(first)} of its games{self.among}; a fair share is {fair}."
+            "</p>\n"
             + intervals(rows, "mean return with its 95% interval; 0 is a fair share of wins")
             + '\n<p class="soft"><span class="key" style="background:rgb(var(--good))"></span> surely above a fair '
             'share &nbsp; <span class="key" style="background:rgb(var(--bad))"></span> surely below it &nbsp; '
@@ -170,7 +171,7 @@ class _Report:
         rows.append(["whoever sat there", *(heat(seat, bound) for seat in everyone)])
         return (
             "<h2>Seat by seat</h2>\n"
-            "<p>Mean returns of a policy alone among others, by its seat. The last row is what a seat itself is worth."
+            f"<p>Mean returns of a policy{self.among}, by its seat. The last row is what a seat itself is worth."
             "</p>\n" + table(["", *t.game.agents], rows, "heats")
         )
 
@@ -272,7 +273,7 @@ class _Report:
         ]
         if plan.until_ci is not None:
             facts.append(("until", f"no interval of a mean return was wider than ± {plan.until_ci:g}"))
-        if t.seconds:
+        if t.seconds >= 1:
             facts.append(("time", f"{t.seconds:,.0f} seconds since the tournament was begun or resumed"))
         if all(isinstance(policy, str) for policy in plan.policies):
             facts.append(("the same again", f"<code>{text(_command(t))}</code>"))

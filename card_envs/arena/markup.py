@@ -49,7 +49,7 @@ td.long { white-space: normal; min-width: 18rem }
 .heats thead th + th { text-align: center }
 td.heat { text-align: center; border: 2px solid var(--paper); padding: .4rem .6rem }
 td.heat small { display: block }
-td.none { text-align: center; color: var(--soft) }
+td.none { text-align: center; vertical-align: middle; color: var(--soft) }
 .good { background: rgb(var(--good) / var(--v)) }
 .bad { background: rgb(var(--bad) / var(--v)) }
 .firm { font-weight: 700 }
@@ -84,6 +84,7 @@ summary { cursor: pointer; color: var(--link) }
   .wrap { max-width: 7.5rem }
   .rest { display: none }
   th, td { padding: .3rem .4rem }
+  td.heat { padding: .3rem .1rem; font-size: .9rem }
   dl { grid-template-columns: 1fr; gap: 0 }
   dd { margin-bottom: .5rem }
 }
