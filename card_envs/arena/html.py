@@ -19,7 +19,7 @@ from card_envs.files import whole_file
 from card_envs.machine import machine
 
 GAMES = "games"  # the folder of the recorded games' pages
-PAGES = 1000  # at most so many of them
+PAGES = 500  # at most so many of them
 PACKAGES = ("card-envs", "numpy", "numba", "torch", "stable-baselines3", "open-spiel")
 BESIDE = {
     "results.json": "all figures, for code",
@@ -35,7 +35,7 @@ def write_html(tournament: Tournament, folder: Path) -> None:
     """Writes `report.html`, and for each recorded game a page and its record in the folder `games` beside it.
 
     The page links to other files of the tournament as far as they are in `folder`, so write those before. With more
-    than 1,000 recorded games, every second, third, ... gets a page.
+    than 500 recorded games, every second, third, ... gets a page.
     """
     records = tournament.records
     shown = range(0, len(records), -(-len(records) // PAGES)) if records else range(0)
@@ -61,7 +61,8 @@ class _Report:
         self.order, self.names = tournament.order(), tournament.names
         self.n = tournament.game.num_players
         self.deals = len(tournament.lineups[0].seats) // self.n
-        self.others = "the other" if self.n == 2 else f"{self.n - 1} seats of another"
+        self.alone = "against" if self.n == 2 else f"alone among {self.n - 1} seats of"  # another policy
+        self.among = "" if self.n == 2 else " alone among others"
 
     def page(self) -> str:
         title = f"{self.tournament.game.title}, {self.n} players"
@@ -97,8 +98,8 @@ class _Report:
         return (
             f"<h1>{text(t.game.title)}, {self.n} players: {len(order)} policies in {t.num_games:,} games</h1>\n"
             f'<p class="verdict">{text(verdict(t))}</p>\n'
-            f"<p>{text(self.names[order[0]])} wins {_percent(first)} of its games alone among others; a fair share is "
-            f"{fair}.</p>\n"
+            f"<p>{text(self.names[order[0]])} wins {_percent(first)} of its games{self.among}; a fair share is {fair}."
+            "</p>\n"
             + intervals(rows, "mean return with its 95% interval; 0 is a fair share of wins")
             + '\n<p class="soft"><span class="key" style="background:rgb(var(--good))"></span> surely above a fair '
             'share &nbsp; <span class="key" style="background:rgb(var(--bad))"></span> surely below it &nbsp; '
@@ -108,10 +109,9 @@ class _Report:
     def meaning(self) -> str:
         return (
             "<h2>What the figures mean</h2>\n"
-            f"<p>A policy’s <b>mean return</b> is what one seat of it earns among {self.others} policy, averaged over "
-            f"all of these: 1 if it won every game, 0 for a fair share of wins ({1 / self.n:.1%}), "
-            f"{-1 / (self.n - 1):+.3g} if it won none. "
-            f"All play the same {self.deals:,} deals, each from every seat, so that luck falls on all alike. "
+            f"<p>A policy’s <b>mean return</b> is what it earns {self.alone} another policy, averaged over all others: "
+            f"1 if it won every game, 0 for a fair share of wins ({1 / self.n:.1%}), {-1 / (self.n - 1):+.3g} if it "
+            f"won none. All play the same {self.deals:,} deals, each from every seat, so that luck falls on all alike. "
             "<b>±</b> is the 95% interval: the true value lies inside in 95 of 100 such tournaments, and a policy is "
             "<b>surely better</b> when the interval of its lead, compared deal by deal, leaves out 0; four times as "
             "many games make an interval half as wide.</p>"
@@ -133,7 +133,7 @@ class _Report:
         return (
             "<h2>Who earns what among whom</h2>\n"
             "<p>The mean return of the row’s policy, alone among the column’s. Blue is more than a fair share, orange "
-            "less; bold figures are surely so.</p>\n" + table(["alone ↓ among →", *columns], rows)
+            "less; bold figures are surely so.</p>\n" + table(["alone ↓ among →", *columns], rows, "heats")
         )
 
     def ratings(self) -> str:
@@ -171,8 +171,8 @@ class _Report:
         rows.append(["whoever sat there", *(heat(seat, bound) for seat in everyone)])
         return (
             "<h2>Seat by seat</h2>\n"
-            "<p>Mean returns of a policy alone among others, by its seat. The last row is what a seat itself is worth."
-            "</p>\n" + table(["", *t.game.agents], rows)
+            f"<p>Mean returns of a policy{self.among}, by its seat. The last row is what a seat itself is worth."
+            "</p>\n" + table(["", *t.game.agents], rows, "heats")
         )
 
     def lengths(self) -> str:
@@ -189,7 +189,7 @@ class _Report:
     def faults(self) -> str:
         t = self.tournament
         rows = [
-            [text(name), td(text(kind), "left"), td(f"{count:,}"), td(text(t.messages[name, kind]), "long")]
+            [text(name), td(text(kind)), td(f"{count:,}"), td(text(t.messages[name, kind]), "long")]
             for name, kinds in t.faults.items()
             for kind, count in kinds.items()
         ]
@@ -226,16 +226,14 @@ class _Report:
                     f"{lineup.decisions.mean():.1f}",
                     f"{lineup.truncated.mean():.1%}",
                 ]
-                rows.append([text(self.names[a]), td(wrap(text(self.names[b])), "left"), *map(td, figures)])
+                rows.append([text(self.names[a]), td(wrap(text(self.names[b]))), *map(td, figures)])
         head = ["alone", "among", "mean return", "share of wins", "decisions a game", "truncated"]
         others = []
         for i, a in enumerate(self.order):
             for b in self.order[i + 1 :]:
                 sure, difference = told_apart(t, a, b)
                 how = '<span class="sure">surely better</span>' if sure else _unsure()
-                others.append(
-                    [text(self.names[a]), td(wrap(text(self.names[b])), "left"), td(str(difference)), td(how)]
-                )
+                others.append([text(self.names[a]), td(wrap(text(self.names[b]))), td(str(difference)), td(how)])
         return (
             "<h2>Every pair</h2>\n"
             "<details><summary>How far each policy is ahead of each other</summary>\n"
@@ -275,7 +273,7 @@ class _Report:
         ]
         if plan.until_ci is not None:
             facts.append(("until", f"no interval of a mean return was wider than ± {plan.until_ci:g}"))
-        if t.seconds:
+        if t.seconds >= 1:
             facts.append(("time", f"{t.seconds:,.0f} seconds since the tournament was begun or resumed"))
         if all(isinstance(policy, str) for policy in plan.policies):
             facts.append(("the same again", f"<code>{text(_command(t))}</code>"))
@@ -306,7 +304,7 @@ def _percent(share: Estimate) -> str:
 
 def _seat(name: str, agent: str, record: dict[str, Any]) -> str:
     """Who sat there and what score it ended with."""
-    css = "left firm" if agent in record["winners"] else "left"
+    css = "firm" if agent in record["winners"] else ""
     return td(wrap(f"{text(name)} <small>{record['scores'][agent]}</small>"), css)
 
 
@@ -340,10 +338,10 @@ def game_page(tournament: Tournament, i: int) -> str:
     rows = [
         [
             agent,
-            td(wrap(text(name)), "left"),
+            td(wrap(text(name))),
             td(str(record["scores"][agent])),
             td(f"{record['returns'][agent]:+.3f}"),
-            td("won" if agent in record["winners"] else "", "left"),
+            td("won" if agent in record["winners"] else ""),
         ]
         for agent, name in zip(agents, record["policies"], strict=True)
     ]
@@ -364,17 +362,18 @@ def _moves(record: dict[str, Any]) -> Iterator[str]:
     agents = [f"player_{seat}" for seat in range(len(record["scores"]))]
     policy = dict(zip(agents, record["policies"], strict=True))
     waiting: set[str] = set()  # seats that have not decided anything since the table was shown
-    actor, actions = "", []
+    actor = ""
+    actions: list[str] = []
 
     def line() -> Iterator[str]:
         if actions:
             yield f"<p><b>{actor}</b> <small>{text(policy[actor])}</small>: {' · '.join(map(text, actions))}</p>"
             actions.clear()
 
-    for table_, event in zip(positions(record), [*record["events"], None], strict=True):
+    for now, event in zip(positions(record), [*record["events"], None], strict=True):
         if event is None:
             yield from line()
-            yield f"<pre>{text(table_.render())}</pre>"
+            yield f"<pre>{text(now.render())}</pre>"
         elif event[0] == "chance":
             yield from line()
             yield _chance(event)
@@ -382,7 +381,7 @@ def _moves(record: dict[str, Any]) -> Iterator[str]:
         else:
             if not waiting:
                 yield from line()
-                yield f"<pre>{text(table_.render())}</pre>"
+                yield f"<pre>{text(now.render())}</pre>"
                 waiting.update(agents)
             if event[0] != actor:
                 yield from line()

@@ -37,19 +37,19 @@ a { color: var(--link) }
 .scroll { overflow-x: auto; max-width: 100%; margin: .6rem 0 }
 .tall { overflow-y: auto; max-height: 26rem; border-bottom: 1px solid var(--line) }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums }
-th, td { padding: .35rem .7rem; text-align: right; border-bottom: 1px solid var(--line); vertical-align: top;
+th, td { padding: .35rem .7rem; text-align: left; border-bottom: 1px solid var(--line); vertical-align: top;
   white-space: nowrap }
 th { font-weight: 600; vertical-align: bottom }
 thead th { color: var(--soft); font-size: .9rem }
-th:first-child { text-align: left; position: sticky; left: 0; background: var(--paper) }
+th:first-child { position: sticky; left: 0; background: var(--paper) }
 tbody th { vertical-align: middle }
 .wrap { display: inline-block; width: max-content; max-width: 11rem; white-space: normal }
 thead .wrap { max-width: 7rem }
-td.left, th.left { text-align: left }
-td.long { text-align: left; white-space: normal; min-width: 18rem }
+td.long { white-space: normal; min-width: 18rem }
+.heats thead th + th { text-align: center }
 td.heat { text-align: center; border: 2px solid var(--paper); padding: .4rem .6rem }
 td.heat small { display: block }
-td.none { text-align: center; color: var(--soft) }
+td.none { text-align: center; vertical-align: middle; color: var(--soft) }
 .good { background: rgb(var(--good) / var(--v)) }
 .bad { background: rgb(var(--bad) / var(--v)) }
 .firm { font-weight: 700 }
@@ -84,6 +84,7 @@ summary { cursor: pointer; color: var(--link) }
   .wrap { max-width: 7.5rem }
   .rest { display: none }
   th, td { padding: .3rem .4rem }
+  td.heat { padding: .3rem .1rem; font-size: .9rem }
   dl { grid-template-columns: 1fr; gap: 0 }
   dd { margin-bottom: .5rem }
 }
@@ -241,7 +242,7 @@ def histogram(values: npt.NDArray[np.int64], label: str, most: int = 40) -> str:
     rects = "".join(
         f'<rect class="bar" x="{at(first + k * width + 0.06 * width)}" width="{88 / groups:.2f}%" '
         f'y="{24 + height * (1 - count / top):.1f}" height="{height * count / top:.1f}">'
-        f"<title>{first + k * width}-{first + (k + 1) * width - 1}: {count:,} games</title></rect>"
+        f"<title>{_range(first + k * width, width)}: {count:,}</title></rect>"
         for k, count in enumerate(counts.tolist())
         if count
     )

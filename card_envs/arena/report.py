@@ -28,6 +28,8 @@ def verdict(tournament: Tournament) -> str:
     near = [b for b in others if not told_apart(tournament, first, b)[0]]
     lead = tournament.difference(first, others[0])
     by = f"by {lead.mean:.3f} ± {lead.half_width:.3f}"
+    if len(others) == 1 and not near:
+        return f"{names[first]} is surely better than {names[others[0]]}: ahead {by}."
     if not near:
         return f"{names[first]} is best, surely: it is ahead of {names[others[0]]}, the next, {by}."
     if len(others) == 1:

@@ -167,7 +167,7 @@ def test_verdict_says_surely_only_where_the_interval_of_the_lead_leaves_out_0(tm
     sure = made(lambda deal: 0 if deal % 4 else 1)
     lead = sure.difference(0, 1)
     assert lead.low > 0
-    expected = f"one is best, surely: it is ahead of two, the next, by {lead.mean:.3f} ± {lead.half_width:.3f}."
+    expected = f"one is surely better than two: ahead by {lead.mean:.3f} ± {lead.half_width:.3f}."
     assert verdict(sure) == expected
     near = made(lambda deal: 0 if deal < 22 else 1)
     lead = near.difference(0, 1)
@@ -179,6 +179,16 @@ def test_verdict_says_surely_only_where_the_interval_of_the_lead_leaves_out_0(tm
         text = text[text.index("ahead of") : text.index("surely above a fair share")]
         assert there in text
         assert absent not in text
+
+
+def test_verdict_names_the_best_of_several():
+    never = [Answering(lambda decisions: np.full(len(decisions.rows), -1), name) for name in ("never", "nothing")]
+    result = play_tournament(make_game("icarus_club", 3), [*never, "heuristic"], games=90, faults="loss")
+    assert result.order()[0] == 2
+    lead = result.difference(2, result.order()[1])
+    assert lead.low > 0
+    expected = f"heuristic is best, surely: it is ahead of {result.names[result.order()[1]]}, the next, by "
+    assert verdict(result) == f"{expected}{lead.mean:.3f} ± {lead.half_width:.3f}."
 
 
 def test_verdict_names_all_that_may_be_as_good_as_the_first(result):

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from card_envs.arena.records import read_records, replay, to_record, write_records
+from card_envs.arena.records import positions, read_records, replay, to_record, write_records
 from card_envs.errors import CardEnvsError, RecordError
 from card_envs.games import GAMES, make_game, player_counts
 from card_envs.games.table import Table
@@ -51,6 +51,14 @@ def read(path: Any) -> list[dict[str, Any]]:
 
 def first_decision(record: dict[str, Any]) -> int:
     return next(i for i, event in enumerate(record["events"]) if event[0] != "chance")
+
+
+def test_positions_are_the_table_before_each_event_and_at_the_end(record):
+    seen = [(len(table.events), table.chance, table.over) for table in positions(record)]
+    events = record["events"]
+    assert [number for number, _, _ in seen] == list(range(len(events) + 1))
+    assert [over for _, _, over in seen] == [False] * len(events) + [True]
+    assert [chance for _, chance, _ in seen[:-1]] == [event[1] if event[0] == "chance" else "" for event in events]
 
 
 # --- the format
