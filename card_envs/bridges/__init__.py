@@ -1,0 +1,1 @@
+"""Other libraries' interfaces to the games; each module needs its own extra."""
