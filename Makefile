@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 JOBS ?= 2
 
-.PHONY: help demo test lint format bench clean
+.PHONY: help demo test test-bridges lint format bench clean
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 14
@@ -21,6 +21,9 @@ demo: $(VENV)/installed  ## train a small agent by self-play, then play it again
 test: $(VENV)/installed  ## the whole test suite
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile
 
+test-bridges:  ## the programs of docs/bridges on every game, each library in an environment of its own
+	$(PYTHON) -m tests.bridges.run --jobs $(JOBS) $(BRIDGES)
+
 lint: $(VENV)/installed  ## ruff and mypy
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -35,5 +38,5 @@ bench: $(VENV)/installed  ## throughput side by side with peers
 	$(BIN)/python -m benchmarks.throughput
 
 clean:  ## remove the environment and caches
-	rm -rf $(VENV) .pytest_cache .ruff_cache .mypy_cache .hypothesis
+	rm -rf $(VENV) .venv-bridges .pytest_cache .ruff_cache .mypy_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -8,29 +8,32 @@ this run. Peers need the extra `bench`, training the extra `train`.
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
-import os
-import platform
 import random
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from card_envs.arena.schedule import Player
+from card_envs.arena.tournament import ResultFile, make_plan
 from card_envs.cli import run, whole
 from card_envs.errors import CardEnvsError
 from card_envs.files import whole_file
 from card_envs.games import GAMES, make_game, player_counts
 from card_envs.kernels import batch
 from card_envs.kernels.rng import seed_words
+from card_envs.machine import machine
+from card_envs.policies.search import LookAheadPolicy
+from card_envs.policies.tables import ASKED, Tables
 
 PACKAGES = (
     "numpy",
@@ -43,7 +46,8 @@ PACKAGES = (
     "stable-baselines3",
     "sb3-contrib",
 )
-STEPS = ("kernels", "aec", "training", "start")
+SIMULATIONS = 200  # of a decision
+STEPS = ("kernels", "aec", "arena", "search", "training", "start")
 
 
 @dataclass
@@ -173,6 +177,125 @@ def texas_holdem() -> Any:
         ) from error
 
 
+# --- arena and search -------------------------------------------------------------------------------------------------
+
+
+def arena_contenders(name: str) -> list[Contender]:
+    """Games a second between random and heuristic seats: the bare kernel loop, and a tournament saved as it goes."""
+    game = make_game(name)
+    n, rows = game.num_players, np.arange(1024)
+    tables = Tables(game, len(rows))
+    seats = np.resize([batch.HEURISTIC] + [batch.RANDOM] * (n - 1), n).astype(np.int8)
+    seeds = itertools.count()
+
+    def loop(seconds: float) -> tuple[int, float]:
+        games, start = 0, time.perf_counter()
+        while time.perf_counter() - start < seconds:
+            tables.states["rng"], tables.rngs[:] = seed_words(next(seeds), 1024), seed_words(next(seeds), 1024)
+            tables.start(rows)
+            tables.drivers[:, :n] = seats
+            tables.advance(rows)
+            games += 1024
+        return games, time.perf_counter() - start
+
+    def arena(seconds: float) -> tuple[int, float]:
+        games, start = 0, time.perf_counter()
+        while time.perf_counter() - start < seconds:
+            with tempfile.TemporaryDirectory() as folder:
+                plan = make_plan(game, ["heuristic", "random"], 4096, seed=next(seeds))
+                # one seat of the heuristic, as in the loop
+                parts = [part for part in plan.parts(0) if plan.lineups[part.lineup] == (0, 1)]
+                player = Player(plan)
+                with ResultFile(plan, folder, resume=False) as results:
+                    for part in parts:
+                        results.add(player.play(part))
+                games += sum(len(line["winners"]) for line in results.lines.values())
+        return games, time.perf_counter() - start
+
+    return [Contender(f"{name} · kernel loop", loop), Contender(f"{name} · arena", arena)]
+
+
+def search_contender(name: str) -> Contender:
+    """Simulations of our search with random playouts, from the first decision of a game, on one core."""
+    game = make_game(name)
+    policy = LookAheadPolicy(f"search:{SIMULATIONS}:random", game, threads=1)
+    tables, rows = Tables(game, 1), np.zeros(1, np.int64)
+    tables.states["rng"], tables.rngs[:] = seed_words(0, 1), seed_words(1, 1)
+    tables.start(rows)
+    tables.drivers[:] = ASKED
+    while tables.decisions(rows).action_mask.sum() == 1:  # nothing is searched where there is no choice
+        tables.act(rows, tables.decisions(rows).action_mask.argmax(axis=1), "forced")
+    decisions = tables.decisions(rows)
+
+    def play(seconds: float) -> tuple[int, float]:
+        searched, start = 0, time.perf_counter()
+        while time.perf_counter() - start < seconds:
+            policy.act(decisions)
+            searched += SIMULATIONS
+        return searched, time.perf_counter() - start
+
+    return Contender(f"{name} · {game.num_players} players", play)
+
+
+def length_of(name: str) -> float:
+    """Decisions in a random game."""
+    game, rows = make_game(name), np.arange(1000)
+    tables = Tables(game, len(rows))
+    tables.states["rng"], tables.rngs[:] = seed_words(0, len(rows)), seed_words(1, len(rows))
+    tables.start(rows)
+    tables.advance(rows)
+    return float(tables.counts.mean())
+
+
+def hearts_length() -> float:
+    """Decisions in a random game of OpenSpiel's hearts."""
+    import pyspiel
+
+    game, rng, decisions = pyspiel.load_game("hearts"), random.Random(0), 0
+    for _ in range(100):
+        state = game.new_initial_state()
+        while not state.is_terminal():
+            decisions += not state.is_chance_node()
+            state.apply_action(rng.choice(state.legal_actions()))
+    return decisions / 100
+
+
+def open_spiel_searchers() -> list[Contender]:
+    """OpenSpiel's searching bots with one random rollout a simulation, in Python and in C++."""
+    try:
+        import pyspiel
+        from open_spiel.python.algorithms import ismcts, mcts
+    except ImportError as error:
+        raise CardEnvsError(f"OpenSpiel needs the extra 'bench': pip install 'card-envs[bench]' ({error})") from error
+    game, rng = pyspiel.load_game("hearts"), np.random.RandomState(0)
+    state = game.new_initial_state()
+    while state.is_chance_node():
+        outcomes, weights = zip(*state.chance_outcomes(), strict=True)
+        state.apply_action(int(rng.choice(outcomes, p=weights)))
+    rollout, rollout_cpp = mcts.RandomRolloutEvaluator(1, rng), pyspiel.RandomRolloutEvaluator(1, 0)
+    most_visits = pyspiel.ISMCTSFinalPolicyType.MAX_VISIT_COUNT
+    bots = {
+        "MCTSBot (Python)": mcts.MCTSBot(game, 1.4, SIMULATIONS, rollout, random_state=rng),
+        "ISMCTSBot (Python)": ismcts.ISMCTSBot(
+            game=game, evaluator=rollout, uct_c=1.4, max_simulations=SIMULATIONS, random_state=rng
+        ),
+        "MCTSBot (C++)": pyspiel.MCTSBot(game, rollout_cpp, 1.4, SIMULATIONS, 100, False, 0, False),
+        "ISMCTSBot (C++)": pyspiel.ISMCTSBot(0, rollout_cpp, 1.4, SIMULATIONS, -1, most_visits, False, False),
+    }
+    contenders = []
+    for name, bot in bots.items():
+
+        def play(seconds: float, bot: Any = bot) -> tuple[int, float]:
+            searched, start = 0, time.perf_counter()
+            while time.perf_counter() - start < seconds:
+                bot.step(state)
+                searched += SIMULATIONS
+            return searched, time.perf_counter() - start
+
+        contenders.append(Contender(f"hearts {name}", play))
+    return contenders
+
+
 # --- training ---------------------------------------------------------------------------------------------------------
 
 
@@ -241,27 +364,9 @@ def first_steps(rounds: int) -> dict[str, list[float]]:
     return times
 
 
-def machine() -> str:
-    """One line that names the machine and the versions."""
-    model = platform.processor() or platform.machine()
-    cpuinfo = Path("/proc/cpuinfo")
-    if cpuinfo.exists():
-        for line in cpuinfo.read_text().splitlines():
-            if line.startswith("model name"):
-                model = line.partition(":")[2].strip()
-                break
-    found = []
-    for package in PACKAGES:
-        try:
-            found.append(f"{package} {version(package)}")
-        except PackageNotFoundError:
-            continue
-    return f"{model}, {os.cpu_count()} cores · Python {platform.python_version()} · {' · '.join(found)}"
-
-
 def throughput(args: argparse.Namespace) -> None:
     steps = args.only or STEPS
-    print(machine())
+    print(machine(PACKAGES))
     rows: list[dict[str, Any]] = []
     if "kernels" in steps:
         contenders = [open_spiel_contender("spades"), open_spiel_contender("crazy_eights")]
@@ -277,6 +382,23 @@ def throughput(args: argparse.Namespace) -> None:
         contenders += [aec_contender(name, lambda name=name: make(name)) for name in GAMES]  # type: ignore[misc]
         measure(contenders, args.rounds, args.seconds)
         rows += show("PettingZoo AEC loop, decisions a second", contenders, ["texas_holdem_v4"])
+    if "arena" in steps:
+        for name in GAMES:
+            contenders = arena_contenders(name)
+            measure(contenders, args.rounds, args.seconds)
+            rows += show(f"arena on one core, {name}, games a second", contenders, [contenders[0].name])
+    if "search" in steps:
+        contenders = open_spiel_searchers()
+        peers = [contender.name for contender in contenders]
+        contenders += [search_contender(name) for name in GAMES]
+        measure(contenders, args.rounds, args.seconds)
+        rows += show("search with random playouts on one core, simulations a second", contenders, peers)
+        lengths = [hearts_length()] * len(peers) + [length_of(name) for name in GAMES]
+        longer = [
+            Contender(c.name, c.play, [rate * length for rate in c.rates])
+            for c, length in zip(contenders, lengths, strict=True)
+        ]
+        rows += show("the same as simulated decisions a second (a simulation is a game)", longer, peers)
     if "training" in steps:
         for name in GAMES:
             contenders = training_contenders(name)
@@ -289,7 +411,7 @@ def throughput(args: argparse.Namespace) -> None:
             rows.append({"table": "first step", "name": name, "median": statistics.median(times), "rates": times})
     if args.out:
         with whole_file(args.out) as file:
-            json.dump({"machine": machine(), "rows": rows}, file, indent=2)
+            json.dump({"machine": machine(PACKAGES), "rows": rows}, file, indent=2)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

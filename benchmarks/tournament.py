@@ -1,50 +1,87 @@
 """Plays policies against each other: `python -m benchmarks.tournament icarus_club random heuristic --games 4000`.
 
-Every policy sits alone among every other, on the same deals, each from every seat. Prints the table; with `--out DIR`
-also writes `table.txt`, `pairs.csv`, `standings.png` and, with `--records K`, `games.jsonl`.
+Every policy sits alone among every other, and all at mixed tables, on the same deals, each from every seat. Prints the
+table. With `--out DIR` everything is saved as it goes, so that a tournament that was stopped goes on with `--resume`,
+and at the end there are `report.html`, `table.txt`, `pairs.csv`, `results.json`, `standings.png` and, with
+`--records K`, `games.jsonl`.
+
+A policy is `random`, `heuristic`, `mc:N` or `search:N` (look-ahead with N simulations a decision), the .zip of a
+trained model, or `module:attribute` of your own.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
-import time
 from collections.abc import Sequence
 from pathlib import Path
 
 from tqdm import tqdm
 
+from card_envs.arena.backends import Backend, Here, Processes
+from card_envs.arena.html import write_html
 from card_envs.arena.records import write_records
-from card_envs.arena.report import text_table, write_csv, write_picture
-from card_envs.arena.tournament import num_games, play_tournament
-from card_envs.cli import add_game_arguments, options_of, run, whole
+from card_envs.arena.report import text_table, write_csv, write_json, write_picture
+from card_envs.arena.tournament import make_plan, num_games, run_plan
+from card_envs.cli import add_game_arguments, options_of, positive, run, whole
+from card_envs.errors import CardEnvsError
 from card_envs.files import whole_file
 from card_envs.games import make_game
-from card_envs.policies import make_policy
 
 
 def tournament(args: argparse.Namespace) -> None:
     game = make_game(args.game, args.num_players, **options_of(args))
-    policies = [make_policy(name, game) for name in args.policies]
-    total, start = num_games(game, len(policies), args.games), time.perf_counter()
-    with tqdm(total=total, unit="games", disable=None, dynamic_ncols=True) as bar:
-        result = play_tournament(game, policies, args.games, args.seed, args.records, lambda count: bar.update(count))
-    result.seconds = time.perf_counter() - start
+    plan = make_plan(
+        game,
+        args.policies,
+        args.games,
+        seed=args.seed,
+        records=args.records,
+        until_ci=args.until_ci,
+        faults=args.on_fault,
+        time_limit=args.time_limit,
+    )
+    total = None if args.until_ci else num_games(plan)
+    with tqdm(total=total, unit="games", disable=None, dynamic_ncols=True, smoothing=0.05) as bar:
+        result = run_plan(
+            plan,
+            folder=args.out,
+            resume=args.resume,
+            backend=backend_of(args),
+            progress=lambda count: bar.update(count),
+        )
     text = text_table(result)
     print(text)
-    print(f"{total / result.seconds:,.0f} games/s")
     if args.out:
         folder = Path(args.out)
-        folder.mkdir(parents=True, exist_ok=True)
         with whole_file(folder / "table.txt") as file:
             file.write(text + "\n")
         write_csv(result, folder / "pairs.csv")
+        write_json(result, folder / "results.json")
         write_picture(result, folder / "standings.png")
-        written = ["table.txt", "pairs.csv", "standings.png"]
+        written = ["report.html", "table.txt", "pairs.csv", "results.json", "standings.png"]
         if args.records:
             write_records(folder / "games.jsonl", result.records)
             written.append("games.jsonl")
+        write_html(result, folder)  # last, since it links to the others
         print(f"{folder}: {', '.join(written)}")
+
+
+def backend_of(args: argparse.Namespace) -> Backend:
+    """Who plays.
+
+    Raises:
+        CardEnvsError: arguments that don't go together, or Ray is not installed.
+    """
+    if args.backend == "ray":
+        if args.workers:
+            raise CardEnvsError("--workers goes with --backend local; a Ray cluster knows its own")
+        from card_envs.arena.cluster import RayCluster
+
+        return RayCluster(args.address)
+    if args.address:
+        raise CardEnvsError("--address goes with --backend ray")
+    return Here() if args.workers == 1 else Processes(args.workers)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -54,16 +91,34 @@ def main(argv: Sequence[str] | None = None) -> int:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add_game_arguments(parser)
+    parser.add_argument("policies", nargs="+", metavar="POLICY", help="two or more")
     parser.add_argument(
-        "policies", nargs="+", metavar="POLICY", help="random, heuristic, or a model's .zip; two or more"
+        "--games", type=whole(1, 10_000_000), default=4000, help="games of every line-up (default: %(default)s)"
     )
     parser.add_argument(
-        "--games", type=whole(1, 10_000_000), default=4000, help="games for each ordered pair (default: %(default)s)"
+        "--until-ci",
+        type=positive,
+        metavar="X",
+        help="play rounds of --games until no mean return's interval exceeds ± X",
     )
     parser.add_argument("--seed", type=whole(0), default=0, help="default: %(default)s")
-    parser.add_argument("--out", metavar="DIR", help="where to write the table, the CSV and the picture")
+    parser.add_argument("--out", metavar="DIR", help="where to write results and report")
+    parser.add_argument("--resume", action="store_true", help="go on with the same tournament in --out")
     parser.add_argument(
-        "--records", type=whole(0), default=0, metavar="K", help="games of each pair to save as records"
+        "--records", type=whole(0), default=0, metavar="K", help="games of every line-up to save as records"
+    )
+    parser.add_argument("--workers", type=whole(1), metavar="N", help="processes (default: the machine's cores)")
+    parser.add_argument("--backend", choices=["local", "ray"], default="local", help="default: %(default)s")
+    parser.add_argument("--address", help="of a Ray cluster (default: one is started on this machine)")
+    parser.add_argument(
+        "--on-fault",
+        choices=["error", "loss"],
+        default="error",
+        help="a wrong answer (illegal action, exception, wrong shape, time-out) stops everything, or loses that game "
+        "(default: %(default)s)",
+    )
+    parser.add_argument(
+        "--time-limit", type=positive, metavar="S", help="seconds a decision for policies of your own and models"
     )
     return run(tournament, parser.parse_args(argv))
 

@@ -63,6 +63,8 @@ def replay_file(args: argparse.Namespace) -> None:
         value = event[-1] if not isinstance(event[-1], list) else " ".join(event[-1])
         print(f"{number:>5}  {' '.join(map(str, event[:-1]))}: {value}")
     print()
+    for happened in shown.game.resolution(shown.state):
+        print(f"       {happened}")
     print(shown.render())
     print(f"\n{args.file}: {count} games of {', '.join(sorted(kinds))}, all by the rules (shown: line {args.line})")
 

@@ -38,6 +38,17 @@ def whole(low: int, high: int | None = None) -> Callable[[str], int]:
     return parse
 
 
+def positive(text: str) -> float:
+    """An argparse type: a number above 0."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0.0 < value < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text[:60]!r} is not a number above 0")
+    return value
+
+
 def add_game_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("game", metavar="GAME", help=", ".join(name.rpartition("_v")[0] for name in GAMES))
     parser.add_argument("--num-players", type=whole(1), default=None, metavar="N", help="default: the game's own")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import traceback
 from collections.abc import Iterable
 
 
@@ -12,6 +13,30 @@ class CardEnvsError(ValueError):
 
 class IllegalActionError(CardEnvsError):
     """An action that the rules do not allow now; the game stays as it was."""
+
+
+class PolicyError(CardEnvsError):
+    """A policy that raised an error, or whose answer can't be read as actions.
+
+    Args:
+        message: what happened.
+        kind: in two words, for counts.
+    """
+
+    def __init__(self, message: str, kind: str = "exception") -> None:
+        super().__init__(message)
+        self.kind = kind
+
+    @classmethod
+    def raised(cls, name: str, error: Exception) -> PolicyError:
+        """What to say of an error that the policy `name` has raised."""
+        where = traceback.extract_tb(error.__traceback__)[-1]
+        place = f"{where.filename}, line {where.lineno}"
+        return cls(f"policy {name!r} raised {type(error).__name__}: {error} ({place})")
+
+
+class RenderModeError(CardEnvsError, TypeError):
+    """A render mode that there is not; a TypeError too, at which SB3's `make_vec_env` goes on without a picture."""
 
 
 class RecordError(CardEnvsError):

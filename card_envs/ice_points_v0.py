@@ -2,4 +2,4 @@
 
 from card_envs.envs.versions import version_module
 
-env, raw_env = version_module("ice_points_v0")
+env, raw_env, __getattr__ = version_module("ice_points_v0")

@@ -52,6 +52,7 @@ __all__ = [
     "check_env",
     "check_fresh_arrays",
     "check_game",
+    "check_game_chance",
     "check_game_layout",
     "check_game_leak",
     "check_game_play",
@@ -631,8 +632,49 @@ def check_game_record(game: Game, *, num_games: int = 20, seed: int = 0) -> None
         _check_round_trip(name, table)
 
 
+def check_game_chance(game: Game, *, num_games: int = 20, seed: int = 0) -> None:
+    """Chance is what the game says about it, and games stay within the lengths that it names.
+
+    A chance event draws a number below `Game.chance_range`, or shuffles cards that are always the same in one state,
+    in the runs of `Game.deck_runs`. No game has more events or decisions than it names.
+
+    Prevents: game trees with other chance than the game's, buffers that are too short for a game.
+    """
+    name, kernels = "check_game_chance", batch.for_game(game)
+    rng, value = _choices(seed), np.zeros(game.max_chance_values, np.int16)
+    for words in seed_words(seed, num_games):
+        table, events, decisions = Table(game, explicit_chance=True), 0, 0
+        while not table.over:
+            if not table.chance:
+                table.play(int(rng.choice(np.flatnonzero(table.action_mask()))))
+                decisions += 1
+                continue
+            drawn = []
+            for _ in range(2):
+                table.states["rng"] = words
+                copied = table.states.copy()
+                drawn.append(value[: kernels.chance(copied, 0, value)].copy())
+                words = copied["rng"][0]
+            highest = game.chance_range(table.state)
+            if highest:
+                good = all(len(numbers) == 1 and 0 <= numbers[0] < highest for numbers in drawn)
+                _demand(good, name, f"{table.chance!r} draws {drawn[0]}, chance_range is {highest}")
+            else:
+                cards = np.sort(drawn[0])
+                _demand(np.array_equal(cards, np.sort(drawn[1])), name, f"{table.chance!r} shuffles different cards")
+                runs = game.deck_runs(len(cards))
+                _demand(min(runs) > 0 and sum(runs) == len(cards), name, f"runs {runs} are not {len(cards)} cards")
+                alike = max(runs) > 1 and len(np.unique(cards)) < len(cards)
+                _demand(not alike, name, "a run is longer than 1, but some cards are alike")
+            kernels.apply_chance(table.states, 0, drawn[0])
+            events += 1
+        _demand(events <= game.max_chance_events, name, f"a game has {events} chance events")
+        _demand(decisions <= game.max_decisions, name, f"a game asks for {decisions} decisions")
+
+
 GAME_CHECKS: tuple[Callable[..., None], ...] = (
     check_game_layout,
+    check_game_chance,
     check_game_play,
     check_game_leak,
     check_game_record,

@@ -95,15 +95,21 @@ def test_player_count_that_is_no_number_is_refused(count, command, capsys):
 @pytest.mark.parametrize(
     ("option", "expected"),
     [
-        ("colour=red", "--option 'colour=red': icarus_club_v0 has no options"),
-        ("self=1", "--option 'self=1': icarus_club_v0 has no options"),
-        ("name=x", "--option 'name=x': icarus_club_v0 has no options"),
+        ("colour=red", "--option 'colour=red': unknown option 'colour' (known: ranks, rounds, suits)"),
+        ("self=1", "--option 'self=1': unknown option 'self'"),
+        ("name=x", "--option 'name=x': unknown option 'name'"),
+        ("suits=6", "suits is 6; allowed is a whole number from 1 to 5"),
         ("colour", "--option 'colour' must be NAME=VALUE"),
         ("num_players=3", "the number of players is given as --num-players N"),
     ],
 )
 def test_unknown_option_is_refused(option, expected, command, capsys):
     assert expected in refused(capsys, command, [*arguments(command), "--option", option])
+
+
+def test_option_of_a_game_that_has_none_is_refused(command, capsys):
+    args = [*arguments(command, "ice_points"), "--option", "colour=red"]
+    assert "--option 'colour=red': ice_points_v0 has no options" in refused(capsys, command, args)
 
 
 @pytest.mark.parametrize("seed", ["-1", "x", "1.5", ""])
@@ -200,6 +206,7 @@ def test_records_that_were_written_are_replayed(game, num_players, folder, capsy
     assert replay(records[3]).render() in out
     shown = [line for line in out.split("\n") if line[:5].strip().isdigit()]
     assert len(shown) >= len(records[3]["events"])
+    assert all(f"       {line}\n" in out for line in records[3].get("resolution", []))
 
 
 def test_same_seed_writes_the_same_file(folder, capsys):
@@ -245,10 +252,12 @@ def test_tournament_writes_its_files(command, capsys):
     args = [*arguments(command), "--records", "2", "--num-players", "3"]
     assert commands()[command](args) == 0
     out = capsys.readouterr().out
-    assert {path.name for path in Path("out").iterdir()} == {"table.txt", "pairs.csv", "standings.png", "games.jsonl"}
+    told = out.splitlines()[-1].removeprefix("out: ").split(", ")
+    assert told == ["report.html", "table.txt", "pairs.csv", "results.json", "standings.png", "games.jsonl"]
+    assert {path.name for path in Path("out").iterdir()} == {*told, "results.jsonl", "games"}
     assert out.startswith(Path("out/table.txt").read_text())
     records = [record for _, record in read_records("out/games.jsonl")]
-    assert len(records) == 4
+    assert len(records) == 6
     for record in records:
         replay(record)
 

@@ -18,7 +18,7 @@ from card_envs.policies import BUILT_IN
 
 CONFIGS = Path(__file__).resolve().parent.parent / "configs"
 POOL = ("self", "snapshots")  # opponents besides policies by name
-POLICIES = ("MlpPolicy", "OptionsPolicy")  # the second scores all options alike, see card_envs/policies/networks.py
+POLICIES = ("MlpPolicy", "OptionsPolicy")  # the second scores all options alike, see card_envs/policies/scorer.py
 ACTIVATIONS = {"tanh": "Tanh", "relu": "ReLU"}
 
 

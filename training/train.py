@@ -2,7 +2,8 @@
 
 The run folder (`runs/GAME-DATE` by default) holds `config.yaml` (resolved), `run.json` (command, versions, seed),
 `tensorboard/`, `best_model.zip` (by evaluation against the first of `eval_opponents`), `final_model.zip`, and
-`checkpoint.zip`, from which `--resume` goes on exactly as if nothing had happened.
+`checkpoint.zip`, from which `--resume` goes on exactly as if nothing had happened. A run ends with a table: the best
+model and the built-in policies, each alone among each other, on deals that had no part in choosing that model.
 
 Model files and checkpoints are pickles: load only your own.
 """
@@ -24,15 +25,26 @@ from typing import Any
 
 import numpy as np
 
+from card_envs.arena.report import text_table
+from card_envs.arena.tournament import play_tournament
 from card_envs.cli import add_game_arguments, options_of, run, whole
 from card_envs.errors import CardEnvsError, unknown_name
 from card_envs.files import remove_unfinished, whole_file
 from card_envs.games import game_class, make_game
 from card_envs.games.game import Game
-from card_envs.policies import make_policy
+from card_envs.policies import BUILT_IN, make_policy
 from training.config import CONFIGS, POOL, Config, dump_config, load_config, network_of, schedule
 
 VERSIONS = ("card-envs", "numpy", "numba", "gymnasium", "pettingzoo", "torch", "stable-baselines3", "sb3-contrib")
+FRESH_DEALS = 1  # seed of the last table's deals; the evaluations, which chose the best model, have seed 0
+
+
+def train_and_compare(args: argparse.Namespace) -> None:
+    """Trains, then plays the best model and the built-in policies against each other."""
+    folder = train(args)
+    game, config, _ = read_run(folder)
+    policies = [str(folder / "best_model.zip"), *BUILT_IN]
+    print("\n" + text_table(play_tournament(game, policies, config.eval_games, seed=FRESH_DEALS)))
 
 
 def train(args: argparse.Namespace) -> Path:
@@ -71,18 +83,9 @@ def resume(args: argparse.Namespace) -> Path:
         raise CardEnvsError(
             "--resume goes on with the run's own settings; only --total-timesteps may be given beside it"
         )
-    for name in ("config.yaml", "run.json"):
-        if not (folder / name).is_file():
-            raise CardEnvsError(f"{folder} is no run folder: it has no {name}")
-    config = load_config(folder / "config.yaml")
-    try:
-        described = json.loads((folder / "run.json").read_text("utf-8"))
-        name, options, _ = described["game"], dict(described["options"]), int(described["seed"])
-    except (ValueError, KeyError, TypeError) as error:
-        raise CardEnvsError(f"{folder / 'run.json'} is broken: {type(error).__name__}: {error}") from None
-    if game_class(args.game) is not game_class(name):
-        raise CardEnvsError(f"{folder} is a run of {name}, not of {args.game}")
-    game = make_game(name, **options)
+    game, config, described = read_run(folder)
+    if game_class(args.game) is not type(game):
+        raise CardEnvsError(f"{folder} is a run of {game.name}, not of {args.game}")
     check_policies(config, game)
     if args.total_timesteps:
         config = dataclasses.replace(config, n_timesteps=args.total_timesteps)
@@ -92,6 +95,20 @@ def resume(args: argparse.Namespace) -> Path:
     # a run that was killed before its first checkpoint begins again
     learn(game, config, described, folder, resuming=begun)
     return folder
+
+
+def read_run(folder: Path) -> tuple[Game, Config, dict[str, Any]]:
+    """What a run folder says of its run: the game, the configuration and the description in `run.json`."""
+    for name in ("config.yaml", "run.json"):
+        if not (folder / name).is_file():
+            raise CardEnvsError(f"{folder} is no run folder: it has no {name}")
+    config = load_config(folder / "config.yaml")
+    try:
+        described = json.loads((folder / "run.json").read_text("utf-8"))
+        name, options, _ = described["game"], dict(described["options"]), int(described["seed"])
+    except (ValueError, KeyError, TypeError) as error:
+        raise CardEnvsError(f"{folder / 'run.json'} is broken: {type(error).__name__}: {error}") from None
+    return make_game(name, **options), config, described
 
 
 def check_policies(config: Config, game: Game) -> None:
@@ -190,7 +207,8 @@ def learn(game: Game, config: Config, described: dict[str, Any], folder: Path, r
     print(f"best model at {progress['best_steps']:,} steps: {folder / 'best_model.zip'}")
 
 
-def main(argv: Sequence[str] | None = None) -> int:
+def parse(argv: Sequence[str] | None = None) -> argparse.Namespace:
+    """The command's arguments, with the whole command as `command`."""
     parser = argparse.ArgumentParser(
         prog="python -m training.train", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -202,7 +220,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--out", metavar="DIR", help="the run folder (default: runs/GAME-DATE)")
     args = parser.parse_args(argv)
     args.command = shlex.join(["python", "-m", "training.train", *(sys.argv[1:] if argv is None else argv)])
-    return run(train, args)
+    return args
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    return run(train_and_compare, parse(argv))
 
 
 if __name__ == "__main__":

@@ -101,7 +101,7 @@ def _fill(
     rows = np.arange(size)
     asked = tables.decisions(rows)
     value = np.empty((size, game.num_actions))
-    tables.value_actions(rows, playouts, value)
+    tables.value_actions(rows, playouts, batch.RANDOM, value)
     positions.observation[part], positions.action_mask[part] = asked.observation, asked.action_mask
     positions.value[part] = value
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +14,7 @@ from card_envs.games.game import Game
 from card_envs.kernels.rng import seed_words
 from card_envs.kernels.state import TRUNCATED
 from card_envs.policies.base import Policy
-from card_envs.policies.tables import Tables
+from card_envs.policies.tables import Fault, Tables
 
 TABLES_AT_ONCE = 1024
 
@@ -49,6 +51,7 @@ class Results:
         decisions: int64, (G,): how long each game was.
         truncated: bool, (G,).
         actions: the actions of every game in order, where a log was asked for, else empty.
+        faults: what policies did wrong, where that costs them the game; `row` is the game's position.
     """
 
     returns: npt.NDArray[np.float64]
@@ -57,6 +60,7 @@ class Results:
     decisions: npt.NDArray[np.int64]
     truncated: npt.NDArray[np.bool_]
     actions: list[npt.NDArray[np.int16]]
+    faults: list[Fault]
 
     @staticmethod
     def join(parts: Sequence[Results]) -> Results:
@@ -67,24 +71,28 @@ class Results:
             decisions=np.concatenate([part.decisions for part in parts]),
             truncated=np.concatenate([part.truncated for part in parts]),
             actions=[game for part in parts for game in part.actions],
+            faults=[fault for part in parts for fault in part.faults],
         )
 
 
-def rotated(lineup: Sequence[int], num_deals: int, seed: int, stream: int) -> Games:
+def rotated(
+    lineup: Sequence[int] | npt.NDArray[np.int64], num_deals: int, seed: int, stream: int, part: int = 0
+) -> Games:
     """Every deal with the line-up rotated through all seats, so that luck of seat and deal cancels.
 
     Args:
-        lineup: a policy's position for each seat.
+        lineup: a policy's position for each seat, (players,), or for each deal and seat, (num_deals, players).
         num_deals: how many deals; the games of deal d are those at d * players … (d + 1) * players - 1.
         seed: the deals; the same for every line-up, so that line-ups meet the same deals.
         stream: sets the policies' choices of this line-up apart from those of others.
+        part: further deals under the same seed.
     """
-    n = len(lineup)
-    rotations = np.array([np.roll(lineup, k) for k in range(n)], np.int64)
+    n = np.shape(lineup)[-1]
+    lineups = np.broadcast_to(np.asarray(lineup, np.int64), (num_deals, n))
     return Games(
-        np.tile(rotations, (num_deals, 1)),
-        np.repeat(seed_words(np.random.SeedSequence(seed, spawn_key=(0,)), num_deals), n, axis=0),
-        seed_words(np.random.SeedSequence(seed, spawn_key=(1, stream)), num_deals * n),
+        np.stack([np.roll(lineups, k, axis=1) for k in range(n)], axis=1).reshape(-1, n),
+        np.repeat(seed_words(np.random.SeedSequence(seed, spawn_key=(0, part)), num_deals), n, axis=0),
+        seed_words(np.random.SeedSequence(seed, spawn_key=(1, stream, part)), num_deals * n),
     )
 
 
@@ -94,6 +102,7 @@ def play_games(
     games: Games,
     *,
     log_actions: bool = False,
+    faults: Literal["error", "loss"] = "error",
     progress: Callable[[int], None] | None = None,
 ) -> Results:
     """Plays the games, up to 1,024 at once.
@@ -103,22 +112,26 @@ def play_games(
         policies: who plays.
         games: who sits where, and the generators.
         log_actions: keep every action, for records.
+        faults: what a wrong answer of a policy is: an "error", or the "loss" of its game, which all others win.
         progress: called with the number of games that have ended since the last call.
 
     Raises:
-        IllegalActionError: a policy tried an illegal action; the message names it.
+        PolicyError: a policy gave a wrong answer; the message names it.
     """
-    parts = []
+    parts: list[Results] = []
     for start in range(0, len(games), TABLES_AT_ONCE):
         part = games[start : start + TABLES_AT_ONCE]
-        parts.append(_play_part(game, policies, part, log_actions))
+        results = _play_part(game, policies, part, log_actions, faults)
+        parts.append(dataclasses.replace(results, faults=[f._replace(row=f.row + start) for f in results.faults]))
         if progress:
             progress(len(part))
     return Results.join(parts)
 
 
-def _play_part(game: Game, policies: Sequence[Policy], games: Games, log_actions: bool) -> Results:
-    tables = Tables(game, len(games), policies, log_actions=log_actions)
+def _play_part(
+    game: Game, policies: Sequence[Policy], games: Games, log_actions: bool, faults: Literal["error", "loss"]
+) -> Results:
+    tables = Tables(game, len(games), policies, log_actions=log_actions, forfeits=faults == "loss")
     rows = np.arange(len(games))
     tables.states["rng"] = games.chance
     tables.rngs[:] = games.choices
@@ -134,4 +147,5 @@ def _play_part(game: Game, policies: Sequence[Policy], games: Games, log_actions
         tables.counts.copy(),
         tables.states["end"] == TRUNCATED,
         [tables.log[row, : tables.counts[row]].copy() for row in rows] if log_actions else [],
+        tables.faults,
     )

@@ -37,14 +37,16 @@ def to_record(table: Table, **further: Any) -> dict[str, Any]:
     if not table.over:
         raise RecordError("a game that has not ended can't be saved as a record")
     for key in further:
-        if key in _REQUIRED:
+        if key in (*_REQUIRED, "resolution"):
             raise RecordError(f"{key!r} is a key of the record itself; name the further one otherwise")
+    resolution = table.game.resolution(table.state)
     return {
         "format": FORMAT,
         "game": table.game.name,
         "options": table.game.options_to_json(),
         "events": table.events,
         **_ending(table),
+        **({"resolution": resolution} if resolution else {}),
         **further,
     }
 
@@ -140,6 +142,12 @@ def replay(record: dict[str, Any], line: int = 1) -> Table:
         RecordError: the first thing that does not follow the rules, with its line (from 1), its event (from 0), and
             what was expected.
     """
+    *_, table = positions(record, line)
+    return table
+
+
+def positions(record: dict[str, Any], line: int = 1) -> Iterator[Table]:
+    """The game before each event of a record and at its end: one table, which goes on. See `replay`."""
     try:
         _check_keys(record)
         table = Table(_game_of(record), explicit_chance=True)
@@ -147,6 +155,7 @@ def replay(record: dict[str, Any], line: int = 1) -> Table:
         raise RecordError(f"line {line}: {_clipped(error)}") from None
     events = record["events"]
     for number, event in enumerate(events):
+        yield table
         try:
             _apply(table, event)
         except (CardEnvsError, RecursionError) as error:
@@ -158,7 +167,7 @@ def replay(record: dict[str, Any], line: int = 1) -> Table:
         if not _same(record[key], expected):
             found = _short.repr(record[key])
             raise RecordError(f"line {line}, after event {len(events) - 1}: {key}: {found}, expected is {expected!r}")
-    return table
+    yield table
 
 
 def _clipped(error: Exception) -> str:

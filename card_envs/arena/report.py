@@ -1,44 +1,74 @@
-"""A tournament as text, as CSV and as a picture."""
+"""A tournament as text, as tables for code, and as a picture."""
 
 from __future__ import annotations
 
 import csv
+import json
+import textwrap
 from pathlib import Path
+from typing import Any
 
-from card_envs.arena.statistics import estimate
-from card_envs.arena.tournament import Tournament, ordered_pairs
+from card_envs.arena.statistics import Estimate
+from card_envs.arena.tournament import Tournament
 from card_envs.errors import CardEnvsError
 from card_envs.files import whole_file
 
-_COLUMNS = (
-    "policy",
-    "among",
-    "deals",
-    "games",
-    "mean_return",
-    "return_ci95",
-    "win_share",
-    "win_share_ci95",
-    "decisions",
-)
+ABOVE, BELOW, OPEN = "#1f6fbf", "#d06214", "#5b6675"  # surely above a fair share, surely below it, neither
+
+
+def told_apart(tournament: Tournament, a: int, b: int) -> tuple[bool, Estimate]:
+    """Whether A is surely better than B (the 95% interval of its lead leaves out 0), and the lead."""
+    difference = tournament.difference(a, b)
+    return difference.low > 0, difference
+
+
+def verdict(tournament: Tournament) -> str:
+    """Who is best, by how much, and how surely, in a sentence or two."""
+    names, (first, *others) = tournament.names, tournament.order()
+    near = [b for b in others if not told_apart(tournament, first, b)[0]]
+    lead = tournament.difference(first, others[0])
+    by = f"by {lead.mean:.3f} ± {lead.half_width:.3f}"
+    if not near:
+        return f"{names[first]} is best, surely: it is ahead of {names[others[0]]}, the next, {by}."
+    if len(others) == 1:
+        return f"Not told apart yet: {names[first]} is ahead of {names[others[0]]} {by}."
+    return f"Not told apart yet: {names[first]} is in front {by}, but {_and([names[b] for b in near])} may be as good."
+
+
+def _short(name: str) -> str:
+    """A name for a picture; of a long one beginning and end."""
+    return _literal(name if len(name) <= 28 else f"{name[:12]}…{name[-15:]}")
+
+
+def _literal(words: str) -> str:
+    """As it is in a picture, where $ would begin a formula."""
+    return words.replace("$", r"\$")
+
+
+def _and(names: list[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def text_table(tournament: Tournament) -> str:
     """The result as a table for a terminal, best policy first."""
-    game, names = tournament.game, tournament.names
-    order = sorted(range(len(names)), key=lambda a: -tournament.overall(a).mean)
-    width = max(8, *(len(name) for name in names))
-    deals = len(next(iter(tournament.pairings.values())).returns)
+    game, names, order = tournament.game, tournament.names, tournament.order()
+    width = max(18, *(len(name) for name in names))
+    deals = len(tournament.lineups[0].seats) // game.num_players
     lines = [
         f"{game.title} · {game!r} · {tournament.num_games:,} games: "
-        f"{deals:,} deals, each from {game.num_players} seats, for every ordered pair",
+        f"{deals:,} deals, each from {game.num_players} seats, in {len(tournament.lineups)} line-ups",
         "",
-        f"{'alone among others':<{width}}  {'mean return':>16}  {'win share':>14}  (fair: {1 / game.num_players:.1%})",
+        f"{'alone among others':<{width}}  {'mean return':>16}  {'ahead of the next':>17}  {'win share':>14}"
+        f"  {'at mixed tables':>16}  {'rating':>10}  (fair share {1 / game.num_players:.1%})",
     ]
-    for a in order:
-        win = tournament.win_share(a)
+    ratings = tournament.ratings()
+    for place, a in enumerate(order):
+        win, mixed = tournament.win_share(a), tournament.in_mixed(a)
+        ahead = str(tournament.difference(a, order[place + 1])) if place + 1 < len(order) else ""
         lines.append(
-            f"{names[a]:<{width}}  {tournament.overall(a)!s:>16}  {f'{win.mean:.1%} ± {win.half_width:.1%}':>14}"
+            f"{names[a]:<{width}}  {tournament.overall(a)!s:>16}  {ahead:>17}"
+            f"  {f'{win.mean:.1%} ± {win.half_width:.1%}':>14}  {'' if mixed is None else str(mixed):>16}"
+            f"  {f'{ratings[a].mean:+.0f} ± {ratings[a].half_width:.0f}':>10}"
         )
     lines += ["", "mean return of the row's policy alone among the column's, with 95% intervals"]
     column = max(16, *(len(name) for name in names))
@@ -46,34 +76,87 @@ def text_table(tournament: Tournament) -> str:
     for a in order:
         cells = [str(tournament.payoff(a, b)) if a != b else "-" for b in order]
         lines.append(f"{names[a]:<{width}}" + "".join(f"  {cell:>{column}}" for cell in cells))
-    decisions = [pairing.decisions for pairing in tournament.pairings.values()]
-    lines += ["", f"a game took {min(decisions):.0f}-{max(decisions):.0f} decisions on average"]
-    truncated = max(pairing.truncated for pairing in tournament.pairings.values())
+    means = [lineup.decisions.mean() for lineup in tournament.lineups]
+    lines += ["", f"a game took {min(means):.0f}-{max(means):.0f} decisions on average"]
+    truncated = max(lineup.truncated.mean() for lineup in tournament.lineups)
     if truncated:
-        lines[-1] += f"; up to {truncated:.2%} of a pair's games were truncated"
+        lines[-1] += f"; up to {truncated:.2%} of a line-up's games were truncated"
+    for name, kinds in tournament.faults.items():
+        for kind, count in kinds.items():
+            lines.append(f"{name} lost {count:,} games by its {kind}; the first: {tournament.messages[name, kind]}")
+    lines += ["", verdict(tournament)]
     return "\n".join(lines)
+
+
+def as_json(tournament: Tournament) -> dict[str, Any]:
+    """All figures, for code: intervals are `mean` ± `half_width` over `samples` deals."""
+    names, ratings, places = tournament.names, tournament.ratings(), tournament.order()
+    return {
+        "tournament": tournament.plan.describe(),
+        "games": tournament.num_games,
+        "policies": [
+            {
+                "name": names[a],
+                "place": places.index(a) + 1,
+                "mean_return": _figures(tournament.overall(a)),
+                "win_share": _figures(tournament.win_share(a)),
+                "mixed_return": _figures(tournament.in_mixed(a)),
+                "rating": _figures(ratings[a]),
+                "seat_returns": [_figures(seat) for seat in tournament.seat_returns(a)],
+                "alpha_rank": None if tournament.alpha_rank is None else float(tournament.alpha_rank[a]),
+                "faults": dict(tournament.faults[names[a]]),
+            }
+            for a in range(len(names))
+        ],
+        "differences": [
+            {"policy": names[a], "minus": names[b], **_figures(tournament.difference(a, b))}
+            for a in range(len(names))
+            for b in range(a + 1, len(names))
+        ],
+        "line_ups": [
+            {
+                "policy": names[a],
+                "among": names[b],
+                "mean_return": _figures(tournament.payoff(a, b)),
+                "decisions": float(lineup.decisions.mean()),
+                "truncated": float(lineup.truncated.mean()),
+            }
+            for (a, b), lineup in tournament.pairings.items()
+        ],
+    }
+
+
+def _figures(estimate: Estimate | None) -> Any:
+    if estimate is None:
+        return None
+    return {"mean": estimate.mean, "half_width": estimate.half_width, "samples": estimate.samples}
+
+
+def write_json(tournament: Tournament, path: Path) -> None:
+    """See `as_json`."""
+    with whole_file(path) as file:
+        json.dump(as_json(tournament), file, indent=2, ensure_ascii=False)
 
 
 def write_csv(tournament: Tournament, path: Path) -> None:
     """One row for each ordered pair: A alone among B's."""
+    n = tournament.game.num_players
+    columns = ("policy", "among", "deals", "games", "mean_return", "return_ci95", "win_share", "win_share_ci95")
     with whole_file(path) as file:
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerow([*_COLUMNS, *(f"return_seat_{seat}" for seat in range(tournament.game.num_players))])
-        for a, b in ordered_pairs(len(tournament.names)):
-            pairing, payoff = tournament.pairings[a, b], tournament.payoff(a, b)
-            win = estimate(pairing.wins)
+        writer.writerow([*columns, "decisions", *(f"return_seat_{seat}" for seat in range(n))])
+        for (a, b), lineup in tournament.pairings.items():
+            payoff, win = tournament.payoff(a, b), tournament.win_share_among(a, b)
+            figures = (payoff.mean, payoff.half_width, win.mean, win.half_width)
             writer.writerow(
                 [
                     tournament.names[a],
                     tournament.names[b],
                     payoff.samples,
-                    payoff.samples * tournament.game.num_players,
-                    f"{payoff.mean:.6f}",
-                    f"{payoff.half_width:.6f}",
-                    f"{win.mean:.6f}",
-                    f"{win.half_width:.6f}",
-                    f"{pairing.decisions:.2f}",
-                    *(f"{value:.6f}" for value in pairing.seat_returns),
+                    len(lineup.seats),
+                    *(f"{value:.6f}" for value in figures),
+                    f"{lineup.decisions.mean():.2f}",
+                    *(f"{value:.6f}" for value in lineup.by_deal_and_seat(a).mean(axis=0)),
                 ]
             )
 
@@ -81,35 +164,38 @@ def write_csv(tournament: Tournament, path: Path) -> None:
 def write_picture(tournament: Tournament, path: Path) -> None:
     """The standings with their intervals, and the payoff matrix as a heat map, as a PNG."""
     try:
+        from matplotlib.colors import LinearSegmentedColormap
         from matplotlib.figure import Figure
     except ImportError as error:
         raise CardEnvsError(f"pictures need the extra 'train': pip install 'card-envs[train]' ({error})") from error
-    names = tournament.names
-    order = sorted(range(len(names)), key=lambda a: -tournament.overall(a).mean)
-    shown = [names[a] for a in order]
-    height = 1.8 + 0.5 * len(names)
-    figure = Figure(figsize=(11, max(3.4, height)), layout="constrained")
-    left, right = figure.subplots(1, 2, width_ratios=[1.15, 1])
+    order, count = tournament.order(), len(tournament.names)
+    shown = [_short(tournament.names[a]) for a in order]
+    width = max(2.6, 0.85 * count)
+    figure = Figure(figsize=(7.5 + width, 2.6 + 0.55 * count), layout="constrained")
+    left, right = figure.subplots(1, 2, width_ratios=[6, width], sharey=True)
     for y, a in enumerate(order):
         result = tournament.overall(a)
-        colour = "#1a7f5a" if result.low > 0 else "#b3423a" if result.high < 0 else "#6b7280"
+        colour = ABOVE if result.low > 0 else BELOW if result.high < 0 else OPEN
         left.errorbar(result.mean, y, xerr=result.half_width, fmt="o", color=colour, capsize=4, markersize=6)
-        left.annotate(str(result), (result.mean, y), (0, 8), textcoords="offset points", ha="center", fontsize=8)
+        left.annotate(str(result), (result.mean, y), (0, 7), textcoords="offset points", ha="center", fontsize=8)
     left.axvline(0, color="#9ca3af", linewidth=1)
-    left.set_yticks(range(len(order)), shown)
-    left.set_ylim(len(order) - 0.5, -0.6)
+    left.set_yticks(range(count), shown)
+    left.set_ylim(count - 0.5, -0.6)
     left.margins(x=0.2)
-    left.set_xlabel("mean return, one seat among others (0 = fair share), 95% interval")
+    left.set_xlabel("mean return alone among others, 95% interval (0: a fair share)")
     left.spines[["top", "right"]].set_visible(False)
     matrix = [[tournament.payoff(a, b).mean if a != b else float("nan") for b in order] for a in order]
     bound = max(0.1, *(abs(value) for row in matrix for value in row if value == value))
-    right.imshow(matrix, cmap="RdYlGn", vmin=-bound, vmax=bound)
+    colours = LinearSegmentedColormap.from_list("", [BELOW, "white", ABOVE])
+    right.imshow(matrix, cmap=colours, vmin=-1.6 * bound, vmax=1.6 * bound, aspect="auto")  # pale: black figures on it
     for y, row in enumerate(matrix):
         for x, value in enumerate(row):
             right.text(x, y, f"{value:+.3f}" if value == value else "–", ha="center", va="center", fontsize=9)
-    right.set_xticks(range(len(order)), shown, rotation=25, ha="right")
-    right.set_yticks(range(len(order)), shown)
-    right.set_title("row alone among column's: mean return", fontsize=10)
-    figure.suptitle(f"{tournament.game.title}, {tournament.game.num_players} players, {tournament.num_games:,} games")
+    right.set_xticks(range(count), shown, rotation=40, ha="left", rotation_mode="anchor")
+    right.tick_params(length=0, labeltop=True, labelbottom=False)
+    right.set_xlabel("mean return of the row alone\namong the column's")
+    right.spines[:].set_visible(False)
+    about = f"{tournament.game.title}, {tournament.game.num_players} players, {tournament.num_games:,} games"
+    figure.suptitle("\n".join([about, *textwrap.wrap(_literal(verdict(tournament)), 85 + 6 * count)]), fontsize=11)
     with whole_file(path, "wb") as file:
         figure.savefig(file, format="png", dpi=130)

@@ -236,6 +236,11 @@ class CardGameEnv(AECEnv[str, dict[str, npt.NDArray[Any]], int]):
         print(text)
         return None
 
+    def resolution(self) -> list[str]:
+        """What has happened in this game, one line an event, for displays; see `Game.resolution`."""
+        self._require_start()
+        return self.game.resolution(self._states[0])
+
     def close(self) -> None:
         """Nothing is held that needs closing."""
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from card_envs.envs.aec import ILLEGAL_ACTION, RENDER_MODES, checked_choice, seat_spaces
 from card_envs.envs.learner import LearnerTables, Opponents
-from card_envs.errors import CardEnvsError, IllegalActionError
+from card_envs.errors import CardEnvsError, IllegalActionError, RenderModeError
 from card_envs.games import make_game
 from card_envs.games.table import illegal_message
 
@@ -47,7 +47,10 @@ class SingleAgentEnv(gymnasium.Env[npt.NDArray[np.float32], np.int64]):
         **options: Any,
     ) -> None:
         self.game = make_game(game, num_players, **options)
-        self.render_mode = checked_choice("render_mode", render_mode, (None, *RENDER_MODES))
+        try:
+            self.render_mode = checked_choice("render_mode", render_mode, (None, *RENDER_MODES))
+        except CardEnvsError as error:
+            raise RenderModeError(str(error)) from None
         self.illegal_action = checked_choice("illegal_action", illegal_action, ILLEGAL_ACTION)
         self.observation_space, self.action_space = seat_spaces(self.game)
         self.observation_layout = self.game.layout
@@ -93,6 +96,11 @@ class SingleAgentEnv(gymnasium.Env[npt.NDArray[np.float32], np.int64]):
     def action_masks(self) -> npt.NDArray[np.int8]:
         """The mask of the present decision, a fresh int8 (A,), 1 = legal; all ones after the end."""
         return self._learner.action_mask[0].copy()
+
+    @property
+    def num_illegal_actions(self) -> int:
+        """How many illegal actions were tried since the environment was made."""
+        return self._learner.illegal_actions
 
     def render(self) -> str | None:
         """The table as the learner sees it."""

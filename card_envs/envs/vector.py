@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
 import gymnasium
 import numpy as np
@@ -17,6 +17,7 @@ from card_envs.envs.aec import checked_choice, checked_seed, seat_spaces
 from card_envs.envs.learner import Ended, LearnerTables, Opponents
 from card_envs.games import make_game
 
+_Scalar = TypeVar("_Scalar", bound=np.generic)
 _MODES = tuple(mode.value for mode in (AutoresetMode.SAME_STEP, AutoresetMode.NEXT_STEP))
 
 
@@ -25,12 +26,24 @@ VectorStep = tuple[
     npt.NDArray[np.float32], npt.NDArray[np.float64], npt.NDArray[np.bool_], npt.NDArray[np.bool_], dict[str, Any]
 ]
 
+_ALIGNMENT = 64  # bytes; JAX copies what begins elsewhere
+
+
+def aligned_copy(array: npt.NDArray[_Scalar]) -> npt.NDArray[_Scalar]:
+    """A contiguous copy that begins at a multiple of 64 bytes."""
+    memory = np.empty(array.nbytes + _ALIGNMENT, np.uint8)
+    start = -memory.ctypes.data % _ALIGNMENT
+    copy = memory[start : start + array.nbytes].view(array.dtype).reshape(array.shape)
+    copy[...] = array
+    return copy
+
 
 class CardVectorEnv(gymnasium.vector.VectorEnv):
     """`num_envs` games with one learner each, over compiled kernels, in one process.
 
     Observations: float32, (B, O) in [0, 1]. Masks: `infos["action_mask"]`, int8, (B, A), 1 = legal, and
-    `action_masks()`. An illegal action ends its game with reward -1.
+    `action_masks()`. Each is one contiguous array of its own that nobody writes to afterwards, and begins at a multiple
+    of 64 bytes: DLPack hands it to PyTorch and JAX without a copy. An illegal action ends its game with reward -1.
 
     Args:
         game: its id, "icarus_club_v0".
@@ -73,7 +86,7 @@ class CardVectorEnv(gymnasium.vector.VectorEnv):
         if seed is not None:
             self._learner.seed(checked_seed(seed))
         self._learner.reset()
-        return self._learner.observation.copy(), self._infos()
+        return aligned_copy(self._learner.observation), self._infos()
 
     def step(self, actions: npt.NDArray[np.int64]) -> VectorStep:
         """The learner acts in every game."""
@@ -89,7 +102,7 @@ class CardVectorEnv(gymnasium.vector.VectorEnv):
             learner.reset(finished)
         terminations, truncations = np.zeros(self.num_envs, bool), np.zeros(self.num_envs, bool)
         terminations[ended.rows], truncations[ended.rows] = ~ended.truncated, ended.truncated
-        observation = learner.observation.copy()
+        observation = aligned_copy(learner.observation)
         if self.autoreset_mode == AutoresetMode.NEXT_STEP:
             observation[ended.rows] = ended.observation
             infos |= self._rows("score", ended.score, ended) | self._rows("rank", ended.rank, ended)
@@ -98,7 +111,12 @@ class CardVectorEnv(gymnasium.vector.VectorEnv):
 
     def action_masks(self) -> npt.NDArray[np.int8]:
         """The masks of all games, a fresh int8 (B, A), 1 = legal; all ones where a game has ended."""
-        return self._learner.action_mask.copy()
+        return aligned_copy(self._learner.action_mask)
+
+    @property
+    def num_illegal_actions(self) -> int:
+        """How many illegal actions were tried since the environment was made."""
+        return self._learner.illegal_actions
 
     def _infos(self) -> dict[str, Any]:
         return {"action_mask": self.action_masks(), "_action_mask": np.ones(self.num_envs, bool)}

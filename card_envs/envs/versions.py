@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import functools
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NoReturn
 
 from card_envs.envs.aec import CardGameEnv
 from card_envs.games import make_game
@@ -28,11 +29,22 @@ def make_env(
     return CardGameEnv(make_game(name, num_players, **options), render_mode, illegal_action)
 
 
-def version_module(name: str) -> tuple[functools.partial[CardGameEnv], functools.partial[CardGameEnv]]:
-    """The functions `env` and `raw_env` of the game `name`.
+def version_module(
+    name: str,
+) -> tuple[functools.partial[CardGameEnv], functools.partial[CardGameEnv], Callable[[str], NoReturn]]:
+    """The functions `env` and `raw_env` of the game `name`, and what its module answers for names that it has not.
 
-    They are the same: the checks of order, bounds and legality that PettingZoo's `env` adds by wrapping, at half the
+    The two are the same: the checks of order, bounds and legality that PettingZoo's `env` adds by wrapping, at half the
     speed, are part of the environment itself.
     """
+
+    def missing(attribute: str) -> NoReturn:
+        reason = (
+            ": players act in turn; use env(), or pettingzoo.utils.conversions.turn_based_aec_to_parallel(env())"
+            if attribute == "parallel_env"
+            else ""
+        )
+        raise AttributeError(f"module 'card_envs.{name}' has no attribute {attribute!r}{reason}")
+
     env = functools.partial(make_env, name)
-    return env, env
+    return env, env, missing

@@ -26,7 +26,7 @@ import numpy as np
 import numpy.typing as npt
 
 from card_envs.errors import CardEnvsError, unknown_name
-from card_envs.kernels.state import record_dtype
+from card_envs.kernels.state import record_dtype, returns
 
 
 class Rules(NamedTuple):
@@ -48,6 +48,8 @@ class Rules(NamedTuple):
             `rng` among what is possible; `observe` and `legal_actions` of that seat stay the same to the bit.
         heuristic: `(s, mask, rng) -> int`. The hand-written player's choice among the 1s of `mask` for the seat
             `s.player`; it uses only what that seat may know.
+        judge: `(s, out)`. Writes the return that every seat may expect (float64, (max players,)) into `out`, for
+            searches that don't play on to the end. A rough guess serves; by default it is 0 for all before the end.
     """
 
     draw_chance: Callable[..., Any]
@@ -57,6 +59,7 @@ class Rules(NamedTuple):
     observe: Callable[..., Any]
     resample: Callable[..., Any]
     heuristic: Callable[..., Any]
+    judge: Callable[..., Any] = returns
 
 
 class Segment(NamedTuple):
@@ -184,8 +187,11 @@ class Game:
     default_players: ClassVar[int]
     phases: ClassVar[tuple[str, ...]]  #: what a player can be asked, by `s.phase`
     chance_kinds: ClassVar[tuple[str, ...]]  #: kinds of chance events by `s.chance`; the first is "" for none
+    hidden_phases: ClassVar[tuple[str, ...]] = ()  #: phases whose actions are seen by the acting seat alone
     option_table: ClassVar[Mapping[str, Option]] = {}
     rules: ClassVar[Rules]
+    playout_policy: ClassVar[str] = "random"  #: who plays on in a search: "random" or "heuristic"
+    playout_length: ClassVar[int] = 1_000_000  #: decisions after which a search judges the state; by default at the end
 
     # filled in by _build
     state_dtype: np.dtype[Any]
@@ -193,6 +199,8 @@ class Game:
     layout: Layout
     action_names: tuple[str, ...]
     max_chance_values: int  #: the longest value of a chance event
+    max_chance_events: int  #: no game has more chance events
+    max_decisions: int  #: no game asks for more decisions
 
     def __init__(self, num_players: int | None = None, **options: Any) -> None:
         if num_players is None:
@@ -247,6 +255,18 @@ class Game:
         """
         raise NotImplementedError
 
+    def chance_range(self, state: Any) -> int:
+        """For the chance event due in `state`: k if it draws a number 0 … k - 1, all alike; 0 if it shuffles cards."""
+        return self.num_players if self.chance_kinds[state.chance] == "first-player" else 0
+
+    def deck_runs(self, num_cards: int) -> list[int]:
+        """The lengths of the runs of a deck of `num_cards` within which the order of cards makes no difference.
+
+        They say which shuffles are the same deal, so that each can be counted once. The cards of a run longer than 1
+        are all different.
+        """
+        return [1] * num_cards
+
     def render_text(self, state: Any, seat: int | None = None) -> str:
         """The table as text that a person likes to read.
 
@@ -255,6 +275,13 @@ class Game:
             seat: show only what this seat may know; None shows everything.
         """
         raise NotImplementedError
+
+    def resolution(self, state: Any) -> list[str]:
+        """What has happened so far, one line an event, in games whose chance events and actions alone don't tell it.
+
+        Records hold it for whoever displays them; empty for the other games.
+        """
+        return []
 
     def options_to_json(self) -> dict[str, Any]:
         """`num_players` and every option that differs from its default, as a record holds them."""

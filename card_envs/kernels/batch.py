@@ -51,12 +51,19 @@ class Kernels(NamedTuple):
         decide: `(states, rows, driver, rngs, mask, actions)`. A built-in driver's choice for the seat to act.
         skip: `(states, rows, decisions, driver, rngs, mask, value)`. Plays the first `decisions[i]` decisions of
             `rows[i]` with every seat answered by `driver` (`RANDOM` or `HEURISTIC`), but never to the end.
-        value_actions: `(states, rows, playouts, rngs, mask, value, out)`. Into `out[i, a]` (float64, (len(rows), A))
-            the mean return of the seat to act at `rows[i]` over random playouts to the end after each legal action `a`,
-            else 0. All actions meet the same random numbers, so that their differences are sharp.
+        value_actions: `(states, rows, playouts, length, driver, rngs, mask, value, out)`. Into `out[i, a]` (float64,
+            (len(rows), A)) the mean return of the seat to act at `rows[i]` over `playouts[i]` playouts after each legal
+            action `a`, else 0. A playout begins from what that seat can't tell from the state (`resample`); every seat
+            is answered by `driver` (`RANDOM` or `HEURISTIC`), to the end or for `length` decisions, after which the
+            state is judged (`Rules.judge`). All actions meet the same hidden cards and random numbers, so that their
+            differences are sharp.
         play: `(states, initial, rngs, steps, at, obs, mask, value)`. `steps` random decisions at each table with mask
             and observation at every decision, games starting over by themselves; what the throughput benchmark
             measures.
+        move: `(s, action, value)`. One legal action and all chance after it, in one state; for further kernels.
+        play_out: `(s, length, driver, rng, mask, value, paid)`. Plays one state on with every seat answered by
+            `driver`, to its end or for `length` decisions; into `paid` (float64, (max players,)) the returns, or what
+            they are judged to be; likewise.
         returns: `(states, rows, out)`. Returns of ended games, float64, (len(rows), players).
         resample: `(states, row, seat, rng)`.
     """
@@ -76,6 +83,8 @@ class Kernels(NamedTuple):
     skip: Callable[..., Any]
     value_actions: Callable[..., Any]
     play: Callable[..., Any]
+    move: Callable[..., Any]
+    play_out: Callable[..., Any]
     returns: Callable[..., Any]
     resample: Callable[..., Any]
 
@@ -90,7 +99,7 @@ def _build(name: str, rules: Any) -> Kernels:
     compiled = functools.partial(jit, game=name, rules=rules.apply_action)
     draw_chance, carry_out_chance = rules.draw_chance, rules.apply_chance
     legal_actions, apply_action, observe_seat = rules.legal_actions, rules.apply_action, rules.observe
-    heuristic, resample_state = rules.heuristic, rules.resample
+    heuristic, resample_state, judge = rules.heuristic, rules.resample, rules.judge
 
     @compiled
     def resolve_chance(s, value):
@@ -230,32 +239,37 @@ def _build(name: str, rules: Any) -> Kernels:
                     break
 
     @compiled
-    def play_out(s, rng, mask, value):
-        while s.end == RUNNING:
-            move(s, random_legal(rng, mask, legal_actions(s, mask)), value)
+    def play_out(s, length, driver, rng, mask, value, paid):
+        for _ in range(length):
+            if s.end != RUNNING:
+                break
+            move(s, choose(s, driver, mask, legal_actions(s, mask), rng), value)
+        if s.end == RUNNING:
+            judge(s, paid)
+        else:
+            returns(s, paid)
 
     @compiled
-    def value_actions(states, rows, playouts, rngs, mask, value, out):
-        copy, legal = states[:1].copy(), np.empty_like(mask)
+    def value_actions(states, rows, playouts, length, driver, rngs, mask, value, out):
+        copies, legal = np.concatenate((states[:1], states[:1])), np.empty_like(mask)
         paid = np.zeros(states[0].winner.shape[0])
-        seeds, rng = np.zeros((2, 2), np.uint64), np.zeros(2, np.uint64)
+        seed, rng = np.zeros(2, np.uint64), np.zeros(2, np.uint64)
         out[:] = 0.0
         for i in range(rows.shape[0]):
             legal_actions(states[rows[i]], legal)
             seat = states[rows[i]].player
-            for _ in range(playouts):
-                split(rngs[rows[i]], seeds[0])
-                split(rngs[rows[i]], seeds[1])
+            for _ in range(playouts[i]):
+                copies[0] = states[rows[i]]
+                resample_state(copies[0], seat, rngs[rows[i]])
+                split(rngs[rows[i]], seed)
                 for action in range(legal.shape[0]):
                     if legal[action]:
-                        copy[0] = states[rows[i]]
-                        s = copy[0]
-                        s.rng[:] = seeds[0]
-                        rng[:] = seeds[1]
+                        copies[1] = copies[0]
+                        s = copies[1]
+                        rng[:] = seed
                         move(s, action, value)
-                        play_out(s, rng, mask, value)
-                        returns(s, paid)
-                        out[i, action] += paid[seat] / playouts
+                        play_out(s, length, driver, rng, mask, value, paid)
+                        out[i, action] += paid[seat] / playouts[i]
 
     @compiled
     def play(states, initial, rngs, steps, at, obs, mask, value):
@@ -293,6 +307,8 @@ def _build(name: str, rules: Any) -> Kernels:
         skip=skip,
         value_actions=value_actions,
         play=play,
+        move=move,
+        play_out=play_out,
         returns=returns_of,
         resample=resample,
     )

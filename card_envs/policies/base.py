@@ -53,6 +53,22 @@ def policy_label(policy: Policy) -> str:
     return str(getattr(policy, "name", type(policy).__name__))
 
 
+def choose_actions(logits: npt.NDArray[np.float32], decisions: Decisions, deterministic: bool) -> npt.NDArray[np.int64]:
+    """One legal action for each decision from the logits of all actions, int64, (k,).
+
+    Args:
+        logits: float32, (k, A); those of illegal actions don't count.
+        decisions: what is asked.
+        deterministic: the most probable action; else one drawn with the decision's own random number.
+    """
+    logits = np.where(decisions.action_mask == 1, logits, -np.inf)
+    if deterministic:
+        return np.asarray(logits.argmax(axis=1), np.int64)
+    weights = np.exp(logits - logits.max(axis=1, keepdims=True), dtype=np.float64).cumsum(axis=1)
+    points = decisions.uniform * weights[:, -1]
+    return np.asarray((weights > points[:, None]).argmax(axis=1), np.int64)
+
+
 class BuiltInPolicy:
     """A policy that is compiled with the game: "random" (every legal action alike) or "heuristic" (hand-written).
 

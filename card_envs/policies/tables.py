@@ -7,19 +7,39 @@ that wait for it. The training views, the tournament and the recorder are built 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from card_envs.errors import CardEnvsError, IllegalActionError
+from card_envs.errors import CardEnvsError, IllegalActionError, PolicyError
 from card_envs.games.game import Game
 from card_envs.games.table import illegal_message
 from card_envs.kernels import batch
 from card_envs.kernels.rng import uniform_rows
+from card_envs.kernels.state import TERMINATED
 from card_envs.policies.base import BuiltInPolicy, Decisions, Policy, policy_label
 
+TO_THE_END = 1_000_000  # decisions: longer than any game
 ASKED = batch.OUTSIDE  #: the driver number of a seat that the caller of `advance` answers for
+
+
+class Fault(NamedTuple):
+    """What a policy did wrong.
+
+    Attributes:
+        row: the table.
+        seat: where the policy sat.
+        policy: its name.
+        kind: "illegal action", "wrong shape", "exception" or "time-out".
+        message: what happened, in full.
+    """
+
+    row: int
+    seat: int
+    policy: str
+    kind: str
+    message: str
 
 
 class Tables:
@@ -31,6 +51,7 @@ class Tables:
         policies: who may sit at them; `driver_of[i]` is the number that stands for `policies[i]` in `drivers`.
         skip_forced: decisions with one legal option are taken without asking anybody.
         log_actions: keep every action in `log`.
+        forfeits: a policy's wrong answer loses its game, which all others win, instead of raising an error.
 
     Attributes:
         states: state records, (B,).
@@ -39,6 +60,7 @@ class Tables:
         counts: int64, (B,), decisions taken by policies since the table was started.
         log: int16, (B, L), the actions at each table, `counts` of them; L grows as needed, and is 0 without
             `log_actions`.
+        faults: the wrong answers so far, with `forfeits`.
     """
 
     def __init__(
@@ -49,10 +71,13 @@ class Tables:
         *,
         skip_forced: bool = False,
         log_actions: bool = False,
+        forfeits: bool = False,
     ) -> None:
         self.game = game
         self.kernels = batch.for_game(game)
         self.skip_forced = skip_forced
+        self.forfeits = forfeits
+        self.faults: list[Fault] = []
         self.states: npt.NDArray[Any] = np.repeat(game.initial, num_tables)
         self.drivers = np.zeros((num_tables, game.max_players), np.int8)
         self.rngs = np.zeros((num_tables, 2), np.uint64)
@@ -112,7 +137,7 @@ class Tables:
             for driver, policy in self.policies.items():
                 mine = pending[part == driver]
                 if len(mine):
-                    self.act(mine, policy.act(self.decisions(mine)), policy_label(policy))
+                    self._ask(policy, mine)
             if (part == batch.LOG_FULL).any():
                 self.log = np.concatenate([self.log, np.zeros_like(self.log)], axis=1)
             waiting = waiting[(part > ASKED) | (part == batch.LOG_FULL)]
@@ -127,35 +152,90 @@ class Tables:
         uniform_rows(self.rngs, rows, uniform)
         return Decisions(observation, action_mask, uniform, self.states, rows, self.rngs)
 
+    def _ask(self, policy: Policy, rows: npt.NDArray[np.int64]) -> None:
+        """Lets a policy decide at `rows`; what is wrong with its answers is an error or, with `forfeits`, its loss."""
+        name = policy_label(policy)
+        if len(rows) > 1 and getattr(policy, "one_at_a_time", False):
+            for i in range(len(rows)):
+                self._ask(policy, rows[i : i + 1])
+            return
+        try:
+            try:
+                answer = policy.act(self.decisions(rows))
+            except PolicyError:
+                raise
+            except Exception as error:
+                raise PolicyError.raised(name, error) from error
+            actions = self._read(answer, len(rows), name)
+        except PolicyError as error:
+            if not self.forfeits:
+                raise
+            if len(rows) == 1:
+                self._forfeit(rows[0], name, error.kind, str(error))
+            else:  # which of them was it?
+                for i in range(len(rows)):
+                    self._ask(policy, rows[i : i + 1])
+            return
+        while len(rows):
+            try:
+                self.act(rows, actions, name)
+                return
+            except IllegalActionError as error:
+                if not self.forfeits:
+                    raise
+                done = self._refused
+                self._forfeit(rows[done], name, "illegal action", str(error))
+                rows, actions = rows[done + 1 :], actions[done + 1 :]
+
+    def _read(self, answer: Any, count: int, name: str) -> npt.NDArray[np.int64]:
+        try:
+            actions = np.asarray(answer)
+        except ValueError:  # a list of lists of different lengths
+            actions = np.empty(0, object)
+        if actions.shape != (count,) or not np.issubdtype(actions.dtype, np.integer):
+            raise PolicyError(
+                f"policy {name!r} answered {count} decisions with {actions.dtype} of shape {actions.shape}; "
+                f"expected are whole numbers of shape {(count,)}",
+                "wrong shape",
+            )
+        return actions.astype(np.int64)
+
     def act(self, rows: npt.NDArray[np.int64], actions: npt.NDArray[np.int64], name: str) -> None:
         """Carries out one action at each row.
 
         Raises:
+            PolicyError: the actions are not whole numbers, one for each row.
             IllegalActionError: naming who tried what; the tables before that one have moved, that one has not.
         """
-        try:
-            actions = np.asarray(actions)
-        except ValueError:  # a list of lists of different lengths
-            actions = np.empty(0, object)
-        if actions.shape != rows.shape or not np.issubdtype(actions.dtype, np.integer):
-            raise IllegalActionError(
-                f"policy {name!r} answered {len(rows)} decisions with {actions.dtype} of shape {actions.shape}; "
-                f"expected are whole numbers of shape {rows.shape}"
-            )
-        refused = self.kernels.act(
-            self.states, rows, actions.astype(np.int64), self._mask, self._value, self.counts, self.log
-        )
-        if refused >= 0:
-            message = illegal_message(self.game, self.states[rows[refused]], int(actions[refused]), self._mask)
-            raise IllegalActionError(f"policy {name!r}: {message}")
+        actions = self._read(actions, len(rows), name)
+        self._refused = self.kernels.act(self.states, rows, actions, self._mask, self._value, self.counts, self.log)
+        if self._refused >= 0:
+            state, action = self.states[rows[self._refused]], int(actions[self._refused])
+            raise IllegalActionError(f"policy {name!r}: {illegal_message(self.game, state, action, self._mask)}")
+
+    def _forfeit(self, row: int, name: str, kind: str, message: str) -> None:
+        """Ends the game at `row`: the seat to act has lost, all others have won."""
+        s, n = self.states[row], self.game.num_players
+        seat = int(s.player)
+        s.winner[:n] = 1
+        s.winner[seat] = 0
+        s.rank[:n] = 1
+        s.rank[seat] = n
+        s.end = TERMINATED
+        self.faults.append(Fault(int(row), seat, name, kind, message))
 
     def skip(self, rows: npt.NDArray[np.int64], decisions: npt.NDArray[np.int64], driver: int) -> None:
         """Plays the first `decisions[i]` decisions at `rows[i]` by a built-in driver, never to the end."""
         self.kernels.skip(self.states, rows, decisions, driver, self.rngs, self._mask, self._value)
 
-    def value_actions(self, rows: npt.NDArray[np.int64], playouts: int, out: npt.NDArray[np.float64]) -> None:
-        """Values every legal action at `rows` by random playouts; see `Kernels.value_actions`."""
-        self.kernels.value_actions(self.states, rows, playouts, self.rngs, self._mask, self._value, out)
+    def value_actions(
+        self, rows: npt.NDArray[np.int64], playouts: int, driver: int, out: npt.NDArray[np.float64]
+    ) -> None:
+        """Values every legal action at `rows` by playouts of a built-in driver; see `Kernels.value_actions`."""
+        counts = np.full(len(rows), playouts)
+        self.kernels.value_actions(
+            self.states, rows, counts, TO_THE_END, driver, self.rngs, self._mask, self._value, out
+        )
 
     def returns(self, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
         """Every seat's return of the ended games at `rows`, float64, (len(rows), players)."""

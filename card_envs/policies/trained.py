@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from card_envs.errors import CardEnvsError
 from card_envs.games.game import Game
-from card_envs.policies.base import Decisions
+from card_envs.policies.base import Decisions, choose_actions
 
 try:
     import torch
@@ -40,12 +40,7 @@ class NetworkPolicy:
     def act(self, decisions: Decisions) -> npt.NDArray[np.int64]:
         features = self.network.pi_features_extractor(torch.as_tensor(decisions.observation))
         logits = self.network.action_net(self.network.mlp_extractor.forward_actor(features)).numpy()
-        logits = np.where(decisions.action_mask == 1, logits, -np.inf)
-        if self.deterministic:
-            return np.asarray(logits.argmax(axis=1), np.int64)
-        weights = np.exp(logits - logits.max(axis=1, keepdims=True), dtype=np.float64).cumsum(axis=1)
-        points = decisions.uniform * weights[:, -1]
-        return np.asarray((weights > points[:, None]).argmax(axis=1), np.int64)
+        return choose_actions(logits, decisions, self.deterministic)
 
 
 def model_identity(game: Game) -> dict[str, Any]:

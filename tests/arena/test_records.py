@@ -67,7 +67,7 @@ def test_record_is_written_as_the_format_says(name, num_players, tmp_path):
     game = make_game(name, num_players)
     for line, returns, scores, wins in zip(lines, results.returns, results.scores, results.wins, strict=True):
         record = json.loads(line)
-        assert list(record) == KEYS
+        assert list(record) == KEYS + ["resolution"] * (name == "ice_points_v0")
         assert record["format"] == "card-envs-record/1"
         assert record["game"] == name
         assert record["options"] == game.options_to_json()
@@ -100,6 +100,21 @@ def test_record_of_the_icarus_club_begins_as_the_rules_say(record):
     assert record["events"][3][0] == f"player_{first[2]}"
     hand = 11 * first[2]
     assert record["events"][3][1] in deck[2][hand : hand + 11]
+
+
+def test_record_of_ice_points_tells_what_came_of_every_card():
+    _, records = played("ice_points_v0", 5, 1, seed=3)
+    table = replay(records[0])
+    told = records[0]["resolution"]
+    decks = [event[2] for event in records[0]["events"] if event[0] == "chance"]
+    assert [line.split(":")[0].split()[-1] for line in told] == decks[0] + decks[1]
+    assert told == [str(event) for event in table.game.events(table.state)]
+    assert {line.split()[0] for line in told} == set(table.game.agents)
+    for words in ("for the first turn", "is skipped", "in the centre", "from the centre", "on the left"):
+        assert any(words in line for line in told)
+    with pytest.raises(RecordError, match="resolution"):
+        to_record(table, resolution=[])
+    assert replay(records[0] | {"resolution": ["of another program"]}).over  # words are no rules
 
 
 def test_game_that_has_not_ended_is_no_record():

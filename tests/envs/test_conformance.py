@@ -464,6 +464,22 @@ def test_a_segment_that_describes_illegal_actions_is_found():
         testing.check_game_play(game)
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("max_decisions", 98, "a game asks for [0-9]+ decisions"),
+        ("max_chance_events", 6, "a game has 7 chance events"),
+        ("chance_range", lambda table: 2, "'(first-player|suit-out)' draws .*, chance_range is 2"),
+        ("deck_runs", lambda num_cards: [num_cards, 1], "are not 44 cards"),
+    ],
+)
+def test_false_statements_about_chance_are_found(name, value, message):
+    game = make_game("icarus_club", 3)
+    setattr(game, name, value)
+    with pytest.raises(AssertionError, match=f"^check_game_chance: .*{message}"):
+        testing.check_game_chance(game)
+
+
 def test_a_record_that_is_read_otherwise_is_found(game, monkeypatch):
     monkeypatch.setattr(type(game), "chance_to_json", lambda self, kind, value: tuple(value.tolist()))
     with pytest.raises((AssertionError, CardEnvsError)):

@@ -209,6 +209,7 @@ def test_an_illegal_action_ends_the_game_with_minus_one():
     illegal = int(env.unwrapped.action_masks().argmin())
     _, reward, terminated, truncated, info = env.step(illegal)
     assert (reward, terminated, truncated, info["rank"]) == (-1.0, True, False, 0)
+    assert env.unwrapped.num_illegal_actions == 1
     with pytest.raises(IllegalActionError, match=r"call reset\(\)"):
         env.step(0)
 
@@ -413,6 +414,20 @@ def test_arrays_of_the_vector_environment_are_fresh():
     np.testing.assert_array_equal(legal(envs), before)
 
 
+@each_game
+@pytest.mark.parametrize("mode", ["SameStep", "NextStep"])
+def test_a_batch_leaves_as_one_contiguous_array_at_an_address_that_jax_takes(game, mode):
+    envs = make_vec(gym_id(game), num_envs=3, autoreset_mode=mode, **options_of(game))
+    observations, infos = envs.reset(seed=0)
+    for _ in range(20):
+        for array in (observations, infos["action_mask"]):
+            assert array.flags.c_contiguous
+            assert array.flags.writeable
+            assert array.ctypes.data % 64 == 0
+            assert array.__dlpack_device__() == (1, 0), "memory of the processor"
+        observations, _, _, _, infos = envs.step(legal(envs))
+
+
 def test_rows_and_adjacent_seeds_share_nothing_and_seeds_repeat():
     envs = make_vec(num_envs=4, num_players=3)
     first = envs.reset(seed=0)[0]
@@ -431,6 +446,7 @@ def test_an_illegal_action_ends_its_own_game_only():
     np.testing.assert_array_equal(terminations, [False, True, False])
     assert not truncations.any()
     assert infos["final_info"]["rank"][1] == 0
+    assert envs.unwrapped.num_illegal_actions == 1
 
 
 def test_record_episode_statistics_sums_what_the_games_pay():

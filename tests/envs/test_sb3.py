@@ -10,6 +10,7 @@ from sb3_contrib import MaskablePPO
 from sb3_contrib.common.maskable.evaluation import evaluate_policy
 from sb3_contrib.common.maskable.utils import get_action_masks, is_masking_supported
 from stable_baselines3.common.env_checker import check_env
+from stable_baselines3.common.env_util import make_vec_env
 from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env import DummyVecEnv, VecEnv, VecMonitor
 
@@ -51,6 +52,14 @@ def test_masks_are_found_where_contrib_looks_for_them(game):
     masks = get_action_masks(batched)
     assert masks.shape == (4, game.num_actions)
     assert masks.dtype == np.int8
+
+
+def test_make_vec_env_makes_games_though_it_asks_for_pictures_first(game):
+    with pytest.warns(UserWarning, match="render_mode='rgb_array' that is not in the possible render_modes"):
+        env = make_vec_env("card_envs/IcarusClub-v0", n_envs=2, env_kwargs={"num_players": 3})
+    assert env.reset().shape == (2, game.layout.size)
+    with pytest.raises(CardEnvsError, match="render_mode is 'rgb_array'; allowed are None, 'human', 'ansi'"):
+        SingleAgentEnv("icarus_club", render_mode="rgb_array")
 
 
 # --- the contract of VecEnv -----------------------------------------------------------------------------------------

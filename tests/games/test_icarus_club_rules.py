@@ -21,10 +21,10 @@ COMPILED = not numba.config.DISABLE_JIT
 COUNTS = (3, 4, 5)
 
 
-def dealt(num_players: int, deck: list[str], *, first: int = 0, suit_out: str = "slots") -> Table:
-    table = Table(IcarusClub(num_players), seed=0, explicit_chance=True)
+def dealt(num_players: int, deck: list[str], *, first: int = 0, suit_out: str = "slots", **options: Any) -> Table:
+    table = Table(IcarusClub(num_players, **options), seed=0, explicit_chance=True)
     table.apply_chance("first-player", first)
-    if num_players == 3:
+    if table.chance == "suit-out":
         table.apply_chance("suit-out", suit_out)
     table.apply_chance("deck", deck)
     return table
@@ -514,11 +514,99 @@ def test_what_was_drawn_replays_to_the_same_states():
         assert replayed.events == drawn.events
 
 
+# --- reduced games ---------------------------------------------------------------------------------------------------
+
+
+def reduced_deck(suits: int, ranks: int) -> list[str]:
+    return [f"{suit}-{rank}" for suit in state.SUITS[:suits] for rank in range(1, ranks + 1)]
+
+
+def test_V1_the_first_suits_and_the_lowest_ranks_are_in_the_game():
+    deck = reduced_deck(2, 4)
+    assert deck[3:5] == ["roulette-4", "craps-1"]
+    table = dealt(3, deck, suits=2, ranks=4)
+    assert [hand(table, seat) for seat in range(3)] == [deck[:2], deck[2:4], deck[4:6]]
+    for foreign in ("poker-1", "craps-5"):
+        with pytest.raises(CardEnvsError, match=f"{foreign}' does not belong to the deck; expected are 8 cards"):
+            dealt(3, [*deck[:-1], foreign], suits=2, ranks=4)
+    assert sorted(Table(IcarusClub(3, suits=2, ranks=4), seed=1).events[1][2]) == sorted(deck)
+
+
+def test_V1_what_is_not_a_number_of_suits_or_ranks_is_refused():
+    for option, most in (("suits", 5), ("ranks", 11)):
+        for wrong in (0, most + 1, "2", 2.0, True, None):
+            with pytest.raises(CardEnvsError, match=f"{option} is .*; allowed is a whole number from 1 to {most}"):
+                IcarusClub(3, **{option: wrong})
+
+
+@pytest.mark.parametrize(("suits", "event"), [(4, "deck"), (5, "suit-out")])
+def test_V2_three_players_leave_a_suit_out_only_of_five(suits, event):
+    table = Table(IcarusClub(3, suits=suits, ranks=2), explicit_chance=True)
+    table.apply_chance("first-player", 0)
+    assert table.chance == event
+    assert table.state.num_piles == 2
+
+
+@pytest.mark.parametrize(
+    ("n", "suits", "ranks", "size", "left_over"), [(3, 2, 4, 2, 0), (4, 3, 5, 3, 0), (5, 3, 5, 2, 3), (3, 4, 11, 11, 0)]
+)
+def test_V3_runs_are_as_long_as_the_cards_allow_and_the_rest_lies_open(n, suits, ranks, size, left_over):
+    deck = reduced_deck(suits, ranks)
+    table = dealt(n, deck, suits=suits, ranks=ranks)
+    assert table.state.num_piles == size
+    for seat in range(n):
+        assert hand(table, seat) == sorted(deck[seat * size : (seat + 1) * size], key=CARD.get)
+    assert [state.CARD_NAMES[card] for card in table.state.pile_top[:size]] == deck[n * size : (n + 1) * size]
+    assert all(place(table, name) == state.OUT for name in deck[(n + 1) * size :])
+    assert len(deck) - (n + 1) * size == left_over
+    shown = f"left over  {', '.join(deck[-left_over:])}"
+    assert all((shown in table.render(seat)) == (left_over > 0) for seat in range(n))
+
+
+def test_V3_too_few_cards_to_give_everyone_one_are_refused():
+    assert IcarusClub(3, suits=2, ranks=2).initial[0].num_piles == 1
+    with pytest.raises(CardEnvsError, match="1 suits of 3 ranks are too few cards; 3 players need 4 at least"):
+        IcarusClub(3, suits=1, ranks=3)
+    with pytest.raises(CardEnvsError, match="5 suits of 1 ranks are too few cards; 5 players need 6 at least"):
+        IcarusClub(5, ranks=1)
+
+
+def test_V4_the_game_ends_after_the_rounds_that_were_asked_for():
+    table = finish(last_trick(4, [8, 20, 3, 0]))
+    assert not table.over  # the first of four
+    table = last_trick(4, [8, 20, 3, 0])
+    table.state.num_rounds = 1
+    assert finish(table).over
+    assert [int(score) for score in table.state.score[:4]] == [8, 0, 3, 0]
+    assert list(table.state.winner[:4]) == [0, 0, 1, 0]  # 8 is the highest sum and ejected
+    assert IcarusClub(4, rounds=2).initial[0].num_rounds == 2
+    assert IcarusClub(4).initial[0].num_rounds == 4
+
+
+@pytest.mark.parametrize("wrong", [0, 5, 6, "2", True])
+def test_V4_more_rounds_than_players_are_refused(wrong):
+    with pytest.raises(CardEnvsError, match=r"rounds is .*; allowed is a whole number from 1 to the number of players"):
+        IcarusClub(4, rounds=wrong)
+
+
+def test_a_record_names_the_options_of_a_reduced_game_only():
+    assert IcarusClub(3).options_to_json() == {"num_players": 3}
+    assert IcarusClub(3, suits=2, rounds=1).options_to_json() == {"num_players": 3, "suits": 2, "rounds": 1}
+
+
 # --- many random games -----------------------------------------------------------------------------------------------
 
-PLAYS = {3: 99, 4: 176, 5: 225}
-IN_ROUND = {3: 44, 4: 55, 5: 54}
-OUT = {3: 11, 4: 0, 5: 1}
+REDUCED = [
+    IcarusClub(3, suits=2, ranks=4, rounds=1),
+    IcarusClub(3, ranks=3),
+    IcarusClub(4, suits=3, ranks=7, rounds=2),
+    IcarusClub(5, suits=3, ranks=5),
+    IcarusClub(5, suits=1, ranks=11, rounds=3),
+]
+# cards played in a game, cards that are dealt in a round, rounds
+SIZES = {REDUCED[0]: (6, 8, 1), REDUCED[1]: (27, 12, 3), REDUCED[2]: (32, 20, 2), REDUCED[3]: (50, 12, 5)}
+SIZES |= {REDUCED[4]: (15, 6, 3), IcarusClub(3): (99, 44, 3), IcarusClub(4): (176, 55, 4), IcarusClub(5): (225, 54, 5)}
+each_game = pytest.mark.parametrize("game", SIZES, ids=repr)
 
 # What `faults` found, as a number so that compiled code can tell.
 FINE, PLACE, HAND, PILE, TRICK, EARNINGS, VOID = range(7)
@@ -626,23 +714,23 @@ def winners_by_hand(score: list[int]) -> list[int]:
     return [int(bool(rest) and points == max(rest)) for points in score]
 
 
-@pytest.mark.parametrize("n", COUNTS)
-def test_random_games_keep_every_card_in_one_place(n):
+@each_game
+def test_random_games_keep_every_card_in_one_place(game):
+    n, (all_plays, in_round, all_rounds), printed = game.num_players, SIZES[game], game not in REDUCED
     games = 2500 if COMPILED else 4
-    game = IcarusClub(n)
     summary = np.zeros((games, 19), np.int64)
     mask, value = np.zeros(game.num_actions, np.int8), np.zeros(game.max_chance_values, np.int16)
     rng = seed_words(100 + n, 1)[0]
     with np.errstate(over="ignore"):
-        played, fault = play_games(games, game.initial.copy(), game.initial, rng, mask, value, OUT[n], summary)
+        played, fault = play_games(games, game.initial.copy(), game.initial, rng, mask, value, 55 - in_round, summary)
     assert (played, fault) == (games, FINE)
     plays, decisions, rounds, counted = summary[:, :4].T
-    assert (plays == PLAYS[n]).all()
-    assert (rounds == n).all()
-    assert (counted == n * IN_ROUND[n]).all()
+    assert (plays == all_plays).all()
+    assert (rounds == all_rounds).all()
+    assert (counted == all_rounds * in_round).all()
     assert ((decisions - plays) % 2 == 0).all()  # an overwrite is two decisions
-    assert (decisions <= PLAYS[n] + 2 * n * (state.cards_per_hand(n) - 1)).all()
-    if COMPILED:
+    assert (decisions <= all_plays + 2 * all_rounds * (int(game.initial[0].num_piles) - 1)).all()
+    if COMPILED and printed:
         assert abs(decisions.mean() - {3: 153, 4: 248, 5: 298}[n]) < 2
     score, winner, rank = summary[:, 4 : 4 + n], summary[:, 9 : 9 + n], summary[:, 14 : 14 + n]
     for g in range(games):
@@ -677,7 +765,7 @@ class Model:
         self.piles: list[list[str]] = []
 
     def deal(self, deck: list[str]) -> None:
-        size = 9 if self.n == 5 else 11
+        size = len(deck) // (self.n + 1)
         runs = [deck[i * size : (i + 1) * size] for i in range(self.n + 1)]
         self.hands, self.piles = runs[:-1], [[card] for card in runs[-1]]
         self.taken: list[list[str]] = [[] for _ in range(self.n)]
@@ -738,10 +826,11 @@ class Model:
         self.rounds += 1
 
 
-@pytest.mark.parametrize("n", COUNTS)
-def test_random_games_agree_with_a_second_set_of_rules(n):
+@each_game
+def test_random_games_agree_with_a_second_set_of_rules(game):
+    n = game.num_players
     for seed in range(40 if COMPILED else 2):
-        table, model, rng = Table(IcarusClub(n), seed=1000 + seed), Model(n), random.Random(seed)
+        table, model, rng = Table(game, seed=1000 + seed), Model(n), random.Random(seed)
         seen = 0
         while True:
             for who, what, *rest in table.events[seen:]:
@@ -759,7 +848,7 @@ def test_random_games_agree_with_a_second_set_of_rules(n):
             action = rng.choice(legal)
             model.play(action)
             table.play(action)
-        assert model.rounds == n
+        assert model.rounds == SIZES[game][2]
         assert [int(x) for x in table.state.score[:n]] == model.score
         assert [int(x) for x in table.state.winner[:n]] == winners_by_hand(model.score)
 

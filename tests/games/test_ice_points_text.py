@@ -124,3 +124,24 @@ def test_draws_for_the_start_are_events_too():
         "player_1 draws  3S: for the first turn",
         "player_2 draws  KS: for the first turn",
     ]
+
+
+def test_environment_tells_what_happened_between_two_decisions():
+    """For displays of PettingZoo's users, who hold no state record."""
+    from card_envs import icarus_club_v0, ice_points_v0
+    from card_envs.errors import CardEnvsError
+
+    env = ice_points_v0.env(num_players=5)
+    with pytest.raises(CardEnvsError, match="call reset"):
+        env.resolution()
+    env.reset(options={"chance": [["deck", deck_of("2S 3S KS 4S 5S KH 6S QS 7D")]]})
+    assert env.resolution()[5:] == ["player_2 draws  KH: to put 3 points in the centre"]
+    env.step(env.action_names.index("M+S"))
+    assert env.resolution()[5:] == [
+        "player_2 draws  KH: puts M+S in the centre",
+        "player_3 draws  6S: is skipped",
+        "player_4 draws  QS: to give 3 points to player_0 on the left",
+    ]
+    other = icarus_club_v0.env(num_players=3)
+    other.reset(seed=0)
+    assert other.resolution() == []  # its events say it all

@@ -396,3 +396,44 @@ def test_card_options_show_what_is_held_and_what_the_asked_player_may_hold():
     np.testing.assert_allclose(option(table, "card category-arts"), [1 / 5, 0, 0, 1, 0, 0, 0, 0, 0])
     table.state.memory = state.NO_MEMORY
     np.testing.assert_allclose(option(table, "card icon-arts")[-2:], [0, 0])
+
+
+# --- how strong the hand-written player is ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("n", "good", "better"), [(2, 0.85, 0.67), (3, 0.76, 0.49), (4, 0.65, 0.39), (5, 0.55, 0.27), (8, 0.4, 0.17)]
+)
+def test_what_the_hand_written_player_remembers_wins_games(n, good, better):
+    """Without its memory it is good among random players; with it, it is far better than fair among such good ones."""
+    from benchmarks.heuristics import Forgetful, alone
+    from card_envs.policies import make_policy
+
+    game = Icons(n)
+    forgetful, heuristic, random = Forgetful(game), make_policy("heuristic", game), make_policy("random", game)
+    assert alone(game, forgetful, random, 400)[1].mean > good
+    assert alone(game, heuristic, forgetful, 400)[1].low > max(better, 1 / n)
+
+
+def test_a_player_without_memory_knows_what_lies_open_and_nothing_else():
+    from benchmarks.heuristics import Forgetful
+
+    tables = deal(Icons(3), 50, 3)
+    forgetful, compared = Forgetful(tables.game), 0
+    rows = np.arange(50)
+    for _ in range(40):
+        running_rows = running(tables)
+        before, words = tables.states.copy(), tables.rngs.copy()
+        chosen = forgetful.act(tables.decisions(running_rows))
+        assert tables.states.tobytes() == before.tobytes()
+        # whatever is remembered of the bank and of other hands makes no difference
+        tables.states["slot_known"] = np.arange(state.NUM_SLOTS) == tables.states["flipped"][:, None, None]
+        tables.states["at_least"] = 0
+        tables.states["at_most"] = state.COPIES
+        tables.rngs[:] = words
+        decisions = tables.decisions(running_rows)
+        np.testing.assert_array_equal(forgetful.act(decisions), chosen)
+        compared += len(running_rows)
+        tables.states[rows] = before
+        tables.act(running_rows, chosen, "forgetful")
+    assert compared > 1500

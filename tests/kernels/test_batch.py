@@ -264,8 +264,9 @@ def test_skipping_plays_some_decisions_and_never_to_the_end(game):
     assert tables.counts[7] <= 2
 
 
+@pytest.mark.parametrize("driver", [batch.RANDOM, batch.HEURISTIC])
 @each_game
-def test_actions_are_valued_by_random_playouts_that_change_nothing_else(game):
+def test_actions_are_valued_by_playouts_that_change_nothing_else(game, driver):
     tables, _ = dealt(game, 4)
     tables.skip(np.arange(4), np.array([0, 1, 7, 100_000]), batch.RANDOM)
     rows = np.array([3, 0, 2])
@@ -274,7 +275,10 @@ def test_actions_are_valued_by_random_playouts_that_change_nothing_else(game):
 
     def values(playouts):
         out = np.full((3, game.num_actions), np.nan)
-        tables.kernels.value_actions(tables.states, rows, playouts, tables.rngs, tables._mask, tables._value, out)
+        counts = np.full(3, playouts)
+        tables.kernels.value_actions(
+            tables.states, rows, counts, 10**6, driver, tables.rngs, tables._mask, tables._value, out
+        )
         return out
 
     valued = values(3)
@@ -299,7 +303,7 @@ def test_an_action_that_ends_the_game_has_the_value_of_its_result(game):
     ending = 0
     for row in range(40):
         out, rows = np.zeros((1, game.num_actions)), np.array([row])
-        tables.kernels.value_actions(tables.states, rows, 2, tables.rngs, tables._mask, tables._value, out)
+        tables.value_actions(rows, 2, batch.RANDOM, out)
         for action in np.flatnonzero(tables.decisions(rows).action_mask[0]):
             table = Table(game, explicit_chance=True)
             table.states[:] = tables.states[row]

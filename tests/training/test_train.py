@@ -21,10 +21,12 @@ pytest.importorskip("sb3_contrib", reason="training needs the extra 'train'")
 import torch
 import yaml
 
+from card_envs.arena.report import text_table
+from card_envs.arena.tournament import play_tournament
 from card_envs.games import make_game
 from card_envs.policies import make_policy
 from training.callbacks import RunCallback
-from training.train import main
+from training.train import FRESH_DEALS, main
 
 torch.set_num_threads(1)  # nothing here is large enough for more
 
@@ -221,6 +223,30 @@ def test_snapshots_are_taken_when_they_are_due(straight):
     assert values["progress"]["next_snapshot"] == 500
 
 
+def last_table(printed: str) -> list[str]:
+    """The lines of the payoffs at a run's end, without the title and the line of what they are."""
+    said = printed.partition("best model at ")[2].splitlines()
+    return said[next(i for i, line in enumerate(said) if line.startswith("mean return of the row's")) + 1 :]
+
+
+def test_run_ends_with_a_table_of_its_best_model_among_each_built_in_policy(tmp_path, capsys):
+    """The same figures as the tournament's, with intervals, over `eval_games` games a pair on other deals than the
+    evaluations'."""
+    out = train(config_file(tmp_path, eval_games=9, n_timesteps=64), tmp_path / "run")
+    printed = capsys.readouterr().out
+    game = make_game("icarus_club", 3)
+    policies = [make_policy(name, game) for name in (str(out / "best_model.zip"), "random", "heuristic")]
+    expected = text_table(play_tournament(game, policies, games=9, seed=FRESH_DEALS))
+    assert printed.endswith(f"{expected}\n")
+    assert "54 games: 3 deals, each from 3 seats, for every ordered pair" in printed
+    table = last_table(printed)
+    assert sorted(table[0].split()) == ["heuristic", "random", "run/best_model"]
+    assert sum(line.count(" ± ") for line in table) == 6
+    assert play_tournament(game, policies, games=9, seed=0).payoff(1, 2) != play_tournament(
+        game, policies, games=9, seed=FRESH_DEALS
+    ).payoff(1, 2)
+
+
 # --- stopped and resumed
 
 
@@ -277,10 +303,14 @@ def test_run_that_is_stopped_after_every_rollout_equals_one_that_was_not(
     handlers = signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)
     out = tmp_path / "run"
     assert main(["icarus_club", "--config", str(config_file(tmp_path)), "--out", str(out), "--seed", "7"]) == 130
-    assert capsys.readouterr().err == f"stopped at 64 steps; --resume {out} goes on\n"
+    said = capsys.readouterr()
+    assert said.err == f"stopped at 64 steps; --resume {out} goes on\n"
     assert not list(out.glob(".*"))
-    codes = [main(["icarus_club", "--resume", str(out)]) for _ in range(7)]
-    assert codes == [130] * 6 + [0]
+    codes = [main(["icarus_club", "--resume", str(out)]) for _ in range(6)]
+    assert codes == [130] * 6
+    assert "alone among" not in said.out + capsys.readouterr().out  # the table is for runs that reach their end
+    assert main(["icarus_club", "--resume", str(out)]) == 0
+    assert "run/best_model" in last_table(capsys.readouterr().out)[0]
     assert_same_run(straight, out)
     assert (signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)) == handlers
 

@@ -69,7 +69,7 @@ def heuristic(s, mask, rng):
 
 @jit
 def is_last_round(s):
-    return s.rounds == s.num_players - 1
+    return s.rounds == s.num_rounds - 1
 
 
 # --- who may win what -------------------------------------------------------------------------------------------------

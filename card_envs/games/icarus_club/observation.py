@@ -50,7 +50,7 @@ def observe(s, seat, at, out):
     out[:] = 0.0
     out[at.phase + s.phase] = 1.0
     out[at.to_act + (s.player - seat) % n] = 1.0
-    out[at.round_number + min(s.rounds, n - 1)] = 1.0
+    out[at.round_number + min(s.rounds, s.num_rounds - 1)] = 1.0
     left = s.num_piles - s.pile_now
     if left > 0:
         out[at.tricks_left + left - 1] = 1.0

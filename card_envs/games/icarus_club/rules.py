@@ -53,10 +53,11 @@ def draw_chance(s, value):
         value[0] = below(s.rng, NUM_SUITS)
         return 1
     count = 0
-    for card in range(NUM_CARDS):
-        if suit_of(card) != s.suit_out:
-            value[count] = card
-            count += 1
+    for suit in range(s.num_suits):
+        if suit != s.suit_out:
+            for rank in range(s.num_ranks):
+                value[count] = suit * NUM_RANKS + rank
+                count += 1
     shuffle(s.rng, value, count)
     return count
 
@@ -76,13 +77,13 @@ def apply_chance(s, value):
 @jit
 def begin_round(s):
     s.suit_out = -1
-    s.chance = SUIT_OUT if s.num_players == 3 else DECK  # S1
+    s.chance = SUIT_OUT if s.leaves_suit_out else DECK  # S1, V2
 
 
 @jit
 def deal(s, deck):
     """S2: consecutive runs of the deck are the hands in seat order, then the lane, then what is left over."""
-    s.where[:] = OUT  # the suit left out, and the card left over (S3)
+    s.where[:] = OUT  # the suit left out, the cards left over (S3) and those that are not in the game (V1)
     s.pile[:] = 0
     s.void[:] = 0
     s.earnings[:] = 0
@@ -240,7 +241,7 @@ def most_earnings(s):
 
 @jit
 def end_round(s):
-    """R1-R4. Here `s.start` is who would have led the next trick."""
+    """R1-R4, V4. Here `s.start` is who would have led the next trick."""
     most = most_earnings(s)
     for seat in range(s.num_players):
         if s.earnings[seat] != most:
@@ -248,7 +249,7 @@ def end_round(s):
     while s.earnings[s.start] != most:
         s.start = left_of(s, s.start)  # R3
     s.rounds += 1
-    if s.rounds == s.num_players:
+    if s.rounds == s.num_rounds:
         end_game(s)
     else:
         begin_round(s)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from card_envs.games.game import Layout, Segment
@@ -34,6 +36,11 @@ OUT = 13  # of the suit left out (S1), or the card left over (S3)
 STATE = record_dtype(
     [
         *header(MAX_PLAYERS),
+        # options
+        ("num_suits", np.int8),  # V1: the first ones
+        ("num_ranks", np.int8),  # V1: the lowest ones
+        ("num_rounds", np.int8),  # R4, V4
+        ("leaves_suit_out", np.int8),  # 1 = one suit is set aside in every round (S1, V2)
         ("rounds", np.int8),  # completed
         ("start", np.int8),  # who leads this trick
         ("suit_out", np.int8),  # of a round with three players, else -1
@@ -41,7 +48,7 @@ STATE = record_dtype(
         ("pile", np.int8, (NUM_CARDS,)),  # for a card in the lane: its pile, counted from the left at the deal
         ("pile_top", np.int8, (MAX_PILES,)),
         ("pile_size", np.int8, (MAX_PILES,)),
-        ("num_piles", np.int8),  # at the deal: 11, or 9 with five players
+        ("num_piles", np.int8),  # at the deal: 11, with five players 9, in reduced games less
         ("pile_now", np.int8),  # the leftmost pile that remains = tricks completed in this round
         ("played", np.int8, (MAX_PLAYERS,)),  # every seat's card in this trick, -1 for none
         ("chosen", np.int8),  # the card chosen for an overwrite, -1 for none
@@ -59,13 +66,28 @@ MAX_SCORE = 135  # five rounds of 27 cards: who has more than half of a round's 
 CARD_OPTION, PILE_OPTION = 7, 7  # numbers that describe an option
 
 
-def cards_per_hand(num_players: int) -> int:
-    """S2: tricks in a round = cards in a hand = piles in the lane."""
-    return 9 if num_players == 5 else 11
+def leaves_suit_out(num_players: int, num_suits: int = NUM_SUITS) -> bool:
+    """S1, V2: whether one suit is set aside in every round."""
+    return num_players == 3 and num_suits == NUM_SUITS
+
+
+def cards_per_hand(num_players: int, num_suits: int = NUM_SUITS, num_ranks: int = NUM_RANKS) -> int:
+    """S2, V3: tricks in a round = cards in a hand = piles in the lane; 0 where the cards don't suffice."""
+    suits_dealt = num_suits - leaves_suit_out(num_players, num_suits)
+    return suits_dealt * num_ranks // (num_players + 1)
+
+
+def deck_cards(table: Any) -> list[int]:
+    """The cards that are dealt in this round, in the order of their numbers."""
+    suits = [suit for suit in range(table.num_suits) if suit != table.suit_out]
+    return [suit * NUM_RANKS + rank for suit in suits for rank in range(table.num_ranks)]
 
 
 def layout(num_players: int) -> Layout:
-    """The observation's parts. Seats come relative to the observer: itself first, then the others clockwise."""
+    """The observation's parts. Seats come relative to the observer: itself first, then the others clockwise.
+
+    Reduced games have the same: what they lack stays 0.
+    """
     n, piles = num_players, cards_per_hand(num_players)
     return Layout(
         [
@@ -88,7 +110,7 @@ def layout(num_players: int) -> Layout:
             ),
             Segment("void", (n - 1, NUM_SUITS), "1 = this opponent was seen not to hold the suit in this round"),
             Segment("lane_suit", (piles, NUM_SUITS), "one-hot per remaining pile from the left: suit of its top card"),
-            Segment("lane_depth", (piles,), f"cards in that pile / {piles}"),
+            Segment("lane_depth", (piles,), "cards in that pile / piles at the deal"),
             Segment("trick_suit", (n, NUM_SUITS), "one-hot per seat: suit of its card in the current trick"),
             Segment("trick_rank", (n,), "rank of that card / 11"),
             Segment("trick_start", (n,), "one-hot: the seat that leads this trick; once it is won, its winner"),

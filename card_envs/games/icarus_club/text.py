@@ -30,14 +30,14 @@ def render(table: Any, seat: int | None) -> str:
     if over:
         lines.append(f"The Icarus Club · {n} players · the game has ended")
     else:
-        now = f"round {table.rounds + 1} of {n} · trick {table.pile_now + 1} of {table.num_piles}"
+        now = f"round {table.rounds + 1} of {table.num_rounds} · trick {table.pile_now + 1} of {table.num_piles}"
         asked = f"player_{table.player} to {state.PHASES[table.phase]}"
         lines.append(f"The Icarus Club · {n} players · {now} · {asked}")
     if table.suit_out >= 0 and not over:
         lines.append(f"  left out   {state.SUITS[table.suit_out]}")
-    left_over = [card for card in _cards(table, state.OUT) if table.suit_out < 0]
+    left_over = [state.CARD_NAMES[card] for card in state.deck_cards(table) if table.where[card] == state.OUT]
     if left_over and not over:
-        lines.append(f"  left over  {left_over[0]}")
+        lines.append(f"  left over  {', '.join(left_over)}")
     if not over:
         piles = [
             f"{state.CARD_NAMES[table.pile_top[k]]}" + (f" (×{table.pile_size[k]})" if table.pile_size[k] > 1 else "")

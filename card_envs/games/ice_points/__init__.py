@@ -32,6 +32,8 @@ class IcePoints(Game):
         self.action_names = state.action_names(self.num_players)
         self.layout = state.layout(self.num_players)
         self.max_chance_values = state.NUM_CARDS
+        self.max_chance_events = state.NUM_PASSES
+        self.max_decisions = 2 * state.LOG_LENGTH  # for every card an exchange and a payment
         self.initial = np.zeros(1, state.STATE)
         table = self.initial[0]
         table.num_players = self.num_players
@@ -53,6 +55,10 @@ class IcePoints(Game):
     def events(self, table: Any) -> list[text.Event]:
         """Which card was drawn by whom and what happened, from the game's first card on."""
         return text.events(table)
+
+    def resolution(self, state: Any) -> list[str]:
+        """`events` in words: most cards do something without anybody being asked."""
+        return [str(event) for event in self.events(state)]
 
 
 GAME = IcePoints

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from card_envs.games.game import Game, Option, Rules, check_deck, check_seat, one_of, whole_number
-from card_envs.games.icons import heuristic, observation, rules, state
+from card_envs.games.icons import heuristic, judge, observation, rules, state
 from card_envs.games.icons.text import render
 
 
@@ -23,8 +23,10 @@ class Icons(Game):
     name = "icons_v0"
     title = "Icons: Women Who Play to Win"
     min_players, max_players, default_players = 2, state.MAX_PLAYERS, 4
+    playout_policy, playout_length = "heuristic", 16
     phases = state.PHASES
     chance_kinds = state.CHANCE_KINDS
+    hidden_phases = ("card-give", "card-return", "card-pass", "discard")  # A4, A2, T7
     option_table: ClassVar = {
         "points_to_win": Option("printed", _points_to_win, '"printed", a whole number from 1, or None'),
         "max_turns": Option(1000, whole_number(1, 10**9), "a whole number from 1 to 1000000000"),
@@ -38,6 +40,7 @@ class Icons(Game):
         observe=observation.observe,
         resample=observation.resample,
         heuristic=heuristic.heuristic,
+        judge=judge.judge,
     )
 
     @classmethod
@@ -50,6 +53,11 @@ class Icons(Game):
         self.action_names = state.ACTION_NAMES
         self.layout = state.layout(self.num_players)
         self.max_chance_values = state.NUM_CARDS
+        self.max_chance_events = 2
+        # Every play uses up a card for good and asks for 3 parts or for a card of each player (A2). A turn adds a flip
+        # and its end; cards put under the pile (T7) were dealt or drawn, one in a turn.
+        plays = state.NUM_CARDS * (1 + max(3, self.num_players))
+        self.max_decisions = plays + 3 * self.options["max_turns"] + state.CARDS_DEALT * self.num_players
         self.initial = np.zeros(1, state.STATE)
         table = self.initial[0]
         table.num_players = self.num_players

@@ -24,6 +24,7 @@ class Micons(Game):
     name = "micons_v0"
     title = "Micons"
     min_players, max_players, default_players = 2, state.MAX_PLAYERS, 3
+    playout_policy = "heuristic"
     phases = state.PHASES
     chance_kinds = state.CHANCE_KINDS
     option_table: ClassVar = {
@@ -55,6 +56,12 @@ class Micons(Game):
         self.action_names = names + state.WORDS
         self.layout = state.layout(self.num_players, len(names))
         self.max_chance_values = len(names)
+        turns = self.options["max_turns"]
+        self.max_chance_events = 2 + turns  # X1: a turn makes a new deck at most once
+        # A turn is a card or to draw, and what to do with the card drawn. With votes, each card in question and each
+        # one rejected before (J3) asks all others.
+        votes = (len(names) + 1) * self.num_players if self.options["judging"] == "vote" else 0
+        self.max_decisions = turns * (2 + votes)
         self.initial = np.zeros(1, self.state_dtype)
         table = self.initial[0]
         table.num_players = self.num_players

@@ -1,0 +1,132 @@
+"""Makes the reference results: `python -m benchmarks.reference` writes `benchmarks/results/`.
+
+For every game and a few player counts a tournament of the built-in policies, and for the search how it grows stronger
+with its simulations, alone among heuristics. It takes about an hour on two cores; stopped, it goes on where it was.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from tqdm import tqdm
+
+from benchmarks.throughput import PACKAGES
+from card_envs.arena.backends import Processes
+from card_envs.arena.match import play_games, rotated
+from card_envs.arena.report import as_json, text_table
+from card_envs.arena.statistics import estimate
+from card_envs.arena.tournament import RESULTS, make_plan, num_games, run_plan
+from card_envs.cli import run, whole
+from card_envs.files import whole_file
+from card_envs.games import make_game
+from card_envs.machine import machine
+from card_envs.policies import make_policy
+
+RESULTS_FOLDER = Path(__file__).resolve().parent / "results"
+POLICIES = ("random", "heuristic", "search:200")
+#: game, players, games of every line-up
+TOURNAMENTS = (
+    ("icarus_club", 3, 120),
+    ("icarus_club", 4, 120),
+    ("icons", 2, 120),
+    ("icons", 3, 120),
+    ("icons", 5, 60),
+    ("micons", 2, 1000),
+    ("micons", 4, 1000),
+    ("ice_points", 5, 500),
+    ("ice_points", 8, 500),
+)
+#: game, players, deals
+GROWTH = (("icarus_club", 4, 150), ("icons", 3, 150), ("micons", 3, 400))
+SIMULATIONS = (50, 200, 800)
+
+
+def reference(args: argparse.Namespace) -> None:
+    folder = Path(args.out)
+    folder.mkdir(parents=True, exist_ok=True)
+    pages = [f"{machine(PACKAGES)} · seed {args.seed}", ""]
+    for name, n, games in TOURNAMENTS:
+        pages += ["```", tournament(folder, name, n, games, args.seed), "```", ""]
+    rows = [row for name, n, deals in GROWTH for row in growth(folder, name, n, deals, args.seed)]
+    pages += [
+        "One seat with a search among heuristics: mean return with its 95% interval, by simulations a decision.",
+        "",
+        "| game | players | simulations | deals | mean return | win share |",
+        "|---|---|---|---|---|---|",
+    ]
+    pages += [
+        f"| {r['game']} | {r['players']} | {r['simulations']} | {r['deals']} "
+        f"| {r['mean']:+.3f} ± {r['half_width']:.3f} | {r['win_share']:.1%} |"
+        for r in rows
+    ]
+    with whole_file(folder / "README.md") as file:
+        file.write("# Reference results\n\nMade by `python -m benchmarks.reference`.\n\n" + "\n".join(pages) + "\n")
+    print(f"{folder / 'README.md'}")
+
+
+def tournament(folder: Path, name: str, n: int, games: int, seed: int) -> str:
+    """Plays one tournament, or goes on with it, unless its results are there; returns its table."""
+    path, table, part = (folder / f"{name}-{n}.{kind}" for kind in ("json", "txt", "part"))
+    if not path.exists():
+        plan = make_plan(make_game(name, n), POLICIES, games, seed=seed)
+        with tqdm(total=num_games(plan), unit="games", desc=f"{name} {n}", disable=None) as bar:
+            result = run_plan(
+                plan,
+                folder=part,
+                resume=(part / RESULTS).exists(),
+                backend=Processes(),
+                progress=lambda count: bar.update(count),
+            )
+        with whole_file(table) as file:
+            file.write(text_table(result) + "\n")
+        with whole_file(path) as file:
+            json.dump({"machine": machine(PACKAGES), **as_json(result)}, file, indent=2)
+        (part / RESULTS).unlink()
+        part.rmdir()
+    return table.read_text("utf-8").rstrip()
+
+
+def growth(folder: Path, name: str, n: int, deals: int, seed: int) -> list[dict[str, Any]]:
+    """One searching seat among heuristics, for each number of simulations, unless the results are there."""
+    path = folder / f"{name}-{n}-growth.json"
+    rows: list[dict[str, Any]] = json.loads(path.read_text("utf-8")) if path.exists() else []
+    game = make_game(name, n)
+    for simulations in SIMULATIONS[len(rows) :]:
+        policies = [make_policy(f"search:{simulations}", game), make_policy("heuristic", game)]
+        games = rotated([0] + [1] * (n - 1), deals, seed, 0)
+        results = play_games(game, policies, games)
+        alone = games.seats == 0
+        own = estimate(results.returns[alone].reshape(deals, n).mean(axis=1))
+        rows.append(
+            {
+                "game": game.name,
+                "players": n,
+                "simulations": simulations,
+                "deals": deals,
+                "mean": own.mean,
+                "half_width": own.half_width,
+                "win_share": float(results.wins[alone].mean()),
+            }
+        )
+        print(f"{name} {n}: search:{simulations} among heuristics {own}", file=sys.stderr)
+        with whole_file(path) as file:
+            json.dump(rows, file, indent=2)
+    return rows
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.reference", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--out", default=str(RESULTS_FOLDER), metavar="DIR", help="default: benchmarks/results")
+    parser.add_argument("--seed", type=whole(0), default=0, help="default: %(default)s")
+    return run(reference, parser.parse_args(argv))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,71 @@
+"""A tournament's parts on a Ray cluster. Importing this needs the extra `ray`.
+
+A part whose node dies is played again elsewhere: it is the same games, so nothing is lost and nothing changes. The
+nodes need this package (and the modules of policies of your own) installed, as Ray's workers do in general.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Iterator
+from typing import Any
+
+from card_envs.arena.schedule import Part, Player
+from card_envs.errors import CardEnvsError
+
+os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+try:
+    import ray
+except ImportError as error:
+    raise CardEnvsError(f"Ray clusters need the extra 'ray': pip install 'card-envs[ray]' ({error})") from error
+
+AHEAD = 2  # parts that wait for each processor of the cluster
+FOR_EVER = -1  # how often Ray tries again when a node or a process has died
+
+
+class RayCluster:
+    """Plays on a Ray cluster.
+
+    Args:
+        address: of a running cluster ("auto", "host:port", "ray://host:port"); None starts one on this machine.
+    """
+
+    def __init__(self, address: str | None = None) -> None:
+        self.address = address
+
+    def play(self, player: Player, parts: Iterator[Part]) -> Iterator[dict[str, Any]]:
+        """The results of all parts, in any order."""
+        if not ray.is_initialized():
+            try:
+                ray.init(address=self.address, include_dashboard=False if self.address is None else None)
+            except (ConnectionError, ValueError) as error:
+                raise CardEnvsError(f"no Ray cluster answers at {self.address!r}: {error}") from error
+        task = ray.remote(max_retries=FOR_EVER, retry_exceptions=False)(_play)
+        player_ref = ray.put(player)
+        ahead = AHEAD * max(1, int(ray.cluster_resources().get("CPU", 1)))
+        waiting = [task.remote(player_ref, part) for part in itertools.islice(parts, ahead)]
+        try:
+            while waiting:
+                done, waiting = ray.wait(waiting)
+                yield from ray.get(done)
+                waiting += [task.remote(player_ref, part) for part in itertools.islice(parts, len(done))]
+        except ray.exceptions.RayTaskError as error:
+            if isinstance(error.cause, CardEnvsError):
+                raise error.cause from error
+            raise
+        finally:
+            for ref in waiting:
+                ray.cancel(ref, force=True)
+
+
+def _play(player: Player, part: Part) -> dict[str, Any]:
+    """What a worker does. Ray hands over a fresh copy of the player each time; its policies are worth keeping."""
+    key = repr(player.plan.describe())
+    if key not in _players:
+        player.use_one_thread()
+        _players[key] = player
+    return _players[key].play(part)
+
+
+_players: dict[str, Player] = {}  # of this worker process, by what they play
