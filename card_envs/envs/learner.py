@@ -163,10 +163,14 @@ class LearnerTables:
             self.reset(ended.rows)
         return rewards, ended
 
-    def step_without_deal(self, actions: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.float32], Ended]:
+    def step_without_deal(
+        self, actions: npt.NDArray[np.int64], rows: npt.NDArray[np.int64] | None = None
+    ) -> tuple[npt.NDArray[np.float32], Ended]:
         """As `step`, but games that ended stay as they are, their masks all ones, until `reset(rows)`.
 
-        Actions for games that had ended before are ignored.
+        Args:
+            actions: whole numbers, (B,); those for games that had ended before, or that wait, are ignored.
+            rows: int64, (k,), the games in which the learner acts, all by default; the others wait as they are.
         """
         if not len(self.running):
             raise CardEnvsError(f"{self.game.name}: a step comes before reset()")
@@ -179,17 +183,24 @@ class LearnerTables:
         actions = actions.astype(np.int64)
         in_range = (actions >= 0) & (actions < self.game.num_actions)
         legal = in_range & (self.action_mask[self._all, np.where(in_range, actions, 0)] == 1)
-        rows = self._all[legal & self.running]
-        self.illegal_actions += int((self.running & ~legal).sum())
-        self.tables.act(rows, actions[rows], "the learner")
+        acting = self.running.copy()
+        waiting = np.zeros_like(acting)
+        if rows is not None:
+            acting[:] = False
+            acting[rows] = self.running[rows]
+            waiting = self.running & ~acting
+        self.illegal_actions += int((acting & ~legal).sum())
+        moved = self._all[acting & legal]
+        self.tables.act(moved, actions[moved], "the learner")
         asked = np.zeros(self.num_envs, bool)
-        asked[rows] = self.tables.advance(rows)
+        asked[moved] = self.tables.advance(moved)
         rewards = np.zeros(self.num_envs, np.float32)
-        ended = self._ended(self._all[self.running & ~asked], legal)
-        self.running = asked
+        ended = self._ended(self._all[acting & ~asked], legal)
+        self.running = asked | waiting
         rewards[ended.rows] = ended.returns
-        self.observation = np.zeros_like(self.observation)
-        self.action_mask = np.ones_like(self.action_mask)
+        observation, action_mask = np.zeros_like(self.observation), np.ones_like(self.action_mask)
+        observation[waiting], action_mask[waiting] = self.observation[waiting], self.action_mask[waiting]
+        self.observation, self.action_mask = observation, action_mask
         self._look(self._all[asked])
         return rewards, ended
 

@@ -12,7 +12,7 @@ import pytest
 from card_envs.envs.aec import CardGameEnv
 from card_envs.envs.learner import LearnerTables
 from card_envs.envs.single_agent import SingleAgentEnv
-from card_envs.games import GAMES
+from card_envs.games import GAMES, make_game
 from tests.variants import VARIANTS, each_game, each_variant, share_of
 
 GAMES_IN_ALL = 1000  # one at a time over all variants; in batches of every game, over its variants
@@ -264,3 +264,44 @@ def test_an_illegal_action_costs_one_and_ends_its_game_in_a_batch(game):
         running[dones] = 0
     assert set(sums) == {-1.0}
     assert env.learner.illegal_actions == sum(illegal) == len(sums) > 50
+
+
+@each_variant
+def test_games_that_wait_stay_as_they_are_and_play_the_same_games(game):
+    # half of the games act in one step, the other half in the next: the same games as when all act in every step
+    together, in_turn = LearnerTables(game, 8, "random"), LearnerTables(game, 8, "random")
+    halves = [np.arange(0, 8, 2), np.arange(1, 8, 2)]
+    for tables in (together, in_turn):
+        tables.seed(5)
+        tables.reset()
+    for _ in range(60):
+        actions = np.where(together.running, together.action_mask.argmax(axis=1), 0)
+        rewards, ended = together.step_without_deal(actions)
+        sums, over = np.zeros(8, np.float32), []
+        for rows, others in (halves, halves[::-1]):
+            before = [tables[others].tobytes() for tables in (in_turn.tables.states, in_turn.tables.rngs)]
+            seen, masks = in_turn.observation[others].copy(), in_turn.action_mask[others].copy()
+            paid, done = in_turn.step_without_deal(actions, rows)
+            assert [tables[others].tobytes() for tables in (in_turn.tables.states, in_turn.tables.rngs)] == before
+            np.testing.assert_array_equal(in_turn.observation[others], seen)
+            np.testing.assert_array_equal(in_turn.action_mask[others], masks)
+            sums += paid
+            over += done.rows.tolist()
+        np.testing.assert_array_equal(in_turn.observation, together.observation)
+        np.testing.assert_array_equal(in_turn.action_mask, together.action_mask)
+        np.testing.assert_array_equal(in_turn.running, together.running)
+        np.testing.assert_array_equal(sums, rewards)
+        assert sorted(over) == ended.rows.tolist()
+    assert in_turn.illegal_actions == 0
+
+
+def test_an_illegal_action_for_a_game_that_waits_is_ignored():
+    tables = LearnerTables(make_game("icarus_club", 3), 2, "random")
+    tables.seed(0)
+    tables.reset()
+    actions = np.array([tables.action_mask[0].argmax(), tables.action_mask[1].argmin()])
+    _, ended = tables.step_without_deal(actions, np.array([0]))
+    assert tables.illegal_actions == len(ended.rows) == 0
+    _, ended = tables.step_without_deal(actions, np.array([1]))
+    assert tables.illegal_actions == 1
+    assert ended.rows.tolist() == [1]
