@@ -5,7 +5,6 @@ import os
 import pytest
 
 os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
-os.environ["RAY_memory_monitor_refresh_ms"] = "0"  # other programs on this machine may need memory, too
 ray = pytest.importorskip("ray")
 
 from ray.cluster_utils import Cluster  # noqa: E402
@@ -24,7 +23,12 @@ def cluster():
     """Three nodes on this machine."""
     cluster = Cluster(
         initialize_head=True,
-        head_node_args={"num_cpus": 1, "include_dashboard": False, "object_store_memory": MEMORY},
+        head_node_args={
+            "num_cpus": 1,
+            "include_dashboard": False,
+            "object_store_memory": MEMORY,
+            "_system_config": {"memory_monitor_refresh_ms": 0},  # other programs here may need memory, too
+        },
     )
     for _ in range(2):
         cluster.add_node(num_cpus=1, object_store_memory=MEMORY)
