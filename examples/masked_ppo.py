@@ -7,7 +7,8 @@ One learner plays a card game against fixed opponents, many games at once, throu
 
 What differs from PPO for a control task:
 
-* The mask of legal actions comes with every observation, in `infos["action_mask"]`. It is stored beside it, and illegal actions get no probability, both when acting and when the policy is improved.
+* The mask of legal actions comes with every observation, in `infos["action_mask"]`. It is stored
+  beside it, and illegal actions get no probability, both when acting and when the policy is improved.
 * A game pays only at its end, so nothing is discounted (`gamma` is 1) and most of the work falls to `gae_lambda`.
 * Games that end are dealt afresh in the same step (Gymnasium's `SAME_STEP`): the observation that comes with the last
   reward belongs to the next game already. Only a game that was cut off is valued at its last view,
