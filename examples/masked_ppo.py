@@ -7,18 +7,20 @@ One learner plays a card game against fixed opponents, many games at once, throu
 
 What differs from PPO for a control task:
 
-* The mask of legal actions comes with every observation, in `infos["action_mask"]`. It is stored
-  beside it, and illegal actions get no probability, both when acting and when the policy is improved.
-* A game pays only at its end, so nothing is discounted (`gamma` is 1) and most of the work falls to `gae_lambda`.
+* The mask of legal actions comes with every observation, in `infos["action_mask"]`. It is stored beside it, and illegal
+  actions get no probability, both when acting and when the policy is improved.
+* A game pays only at its end, so nothing is discounted: `gamma` is 1.
 * Games that end are dealt afresh in the same step (Gymnasium's `SAME_STEP`): the observation that comes with the last
-  reward belongs to the next game already. Only a game that was cut off is valued at its last view,
+  reward belongs to the next game already. Only a game that was cut off is valued by its last view,
   `infos["final_obs"]`.
+* What the observation says about each action is scored by one network that all actions share.
 """
 
 from __future__ import annotations
 
 import argparse
 import time
+from collections import deque
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -67,7 +69,7 @@ class Agent(nn.Module):
     are scored from the whole observation.
 
     Args:
-        layout: where each part of an observation lies, `envs.get_attr("observation_layout")`.
+        layout: where each part of an observation lies, `envs.unwrapped.observation_layout`.
         num_actions: A, all actions of the game, legal or not.
         hidden: width of the layers.
     """
@@ -90,7 +92,7 @@ class Agent(nn.Module):
             table = obs[:, segment.start : segment.start + segment.size].view(-1, *segment.shape)
             row, option = table[:, :, 0].nonzero(as_tuple=True)  # a description begins with 1 where the action is legal
             scores = self.score(context[row] + describe(table[row, option])).squeeze(-1)
-            logits = logits.index_put((row, option + segment.first_action), scores)
+            logits = logits.index_put((row, option + (segment.first_action or 0)), scores)
         logits = logits.masked_fill(~masks, -1e8)
         return Categorical(logits=logits, validate_args=False), self.critic(features).squeeze(-1)
 
@@ -137,14 +139,8 @@ def evaluate(agent: Agent, args: Args, seed: int = 10_000) -> tuple[float, float
 def new_agent(args: Args) -> Agent:
     """An agent that has learnt nothing yet, the same for the same seed."""
     torch.manual_seed(args.seed)
-    envs = make_envs(args, 1)
-    actions = envs.single_action_space
-    assert isinstance(actions, gymnasium.spaces.Discrete)
-    return Agent(
-        envs.get_wrapper_attr("observation_layout") if 0 else envs.unwrapped.observation_layout,
-        int(actions.n),
-        args.hidden,
-    )
+    envs: Any = make_envs(args, 1)
+    return Agent(envs.unwrapped.observation_layout, int(envs.single_action_space.n), args.hidden)
 
 
 def train(agent: Agent, args: Args, writer: SummaryWriter | None = None) -> None:
@@ -153,7 +149,8 @@ def train(agent: Agent, args: Args, writer: SummaryWriter | None = None) -> None
     minibatch_size = batch_size // args.num_minibatches
     num_iterations = max(1, args.total_timesteps // batch_size)
     optimizer = torch.optim.Adam(agent.parameters(), lr=args.learning_rate, eps=1e-5)
-    envs = gymnasium.wrappers.vector.RecordEpisodeStatistics(make_envs(args, args.num_envs), buffer_length=1000)
+    envs = make_envs(args, args.num_envs)
+    last_returns: deque[float] = deque(maxlen=1000)
 
     # what a rollout stores: (steps, games, ...)
     next_obs, next_masks = tensors(*envs.reset(seed=args.seed))
@@ -174,8 +171,9 @@ def train(agent: Agent, args: Args, writer: SummaryWriter | None = None) -> None
                 actions[step] = policy.sample()
                 logprobs[step] = policy.log_prob(actions[step])
             observations, paid, terminations, truncations, infos = envs.step(actions[step].numpy())
-            rewards[step] = torch.from_numpy(paid)
-            dones[step] = torch.from_numpy(terminations | truncations)
+            ended = terminations | truncations
+            rewards[step], dones[step] = torch.from_numpy(paid), torch.from_numpy(ended)
+            last_returns += paid[ended].tolist()  # all that a game pays comes with its end
             for row in np.flatnonzero(truncations):  # the game would have gone on from its last view
                 final_obs = torch.from_numpy(infos["final_obs"][row])[None]
                 with torch.no_grad():
@@ -218,8 +216,8 @@ def train(agent: Agent, args: Args, writer: SummaryWriter | None = None) -> None
             done = iteration * batch_size
             explained = 1 - (b_returns - values.flatten()).var() / b_returns.var().clamp_min(1e-8)
             figures = {
-                "rollout/ep_rew_mean": np.mean(envs.return_queue) if envs.return_queue else np.nan,
-                "rollout/ep_len_mean": np.mean(envs.length_queue) if envs.length_queue else np.nan,
+                "rollout/ep_rew_mean": float(np.mean(last_returns)) if last_returns else float("nan"),
+                "rollout/ep_len_mean": float(batch_size / dones.sum().clamp_min(1)),
                 "train/policy_loss": policy_loss.item(),
                 "train/value_loss": value_loss.item(),
                 "train/entropy": entropy.item(),
