@@ -44,13 +44,14 @@ def asking(game, count: int, decisions: int) -> Tables:
 def test_unknown_policy_names_the_nearest_and_all(name, near, game):
     message = refused(name, game)
     assert f"unknown policy {name!r}; did you mean {near!r}?" in message
-    assert "heuristic, random" in message
+    assert "heuristic, mc:N, random, search:N" in message
     assert ".zip" in message
 
 
 def test_unknown_policy_far_from_all_names_all(game):
     assert refused("qwxyz", game) == (
-        "unknown policy 'qwxyz' (known: heuristic, random); or the path of a trained model, ending in .zip"
+        "unknown policy 'qwxyz' (known: heuristic, mc:N, random, search:N); or the path of a trained model, ending in "
+        ".zip, or module:attribute"
     )
 
 

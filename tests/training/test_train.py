@@ -238,7 +238,7 @@ def test_run_ends_with_a_table_of_its_best_model_among_each_built_in_policy(tmp_
     policies = [make_policy(name, game) for name in (str(out / "best_model.zip"), "random", "heuristic")]
     expected = text_table(play_tournament(game, policies, games=9, seed=FRESH_DEALS))
     assert printed.endswith(f"{expected}\n")
-    assert "54 games: 3 deals, each from 3 seats, for every ordered pair" in printed
+    assert "63 games: 3 deals, each from 3 seats, in 7 line-ups" in printed
     table = last_table(printed)
     assert sorted(table[0].split()) == ["heuristic", "random", "run/best_model"]
     assert sum(line.count(" ± ") for line in table) == 6
