@@ -1,4 +1,4 @@
-"""Gymnasium's wrappers around batches and specs of all kinds; all of tests/envs/test_gymnasium.py, with every version."""
+"""Gymnasium's wrappers around batches, specs of all kinds, and tests/envs/test_gymnasium.py, with every version."""
 
 import gymnasium
 import numpy as np

@@ -226,7 +226,8 @@ def test_snapshots_are_taken_when_they_are_due(straight):
 def last_table(printed: str) -> list[str]:
     """The lines of the payoffs at a run's end, without the title and the line of what they are."""
     said = printed.partition("best model at ")[2].splitlines()
-    return said[next(i for i, line in enumerate(said) if line.startswith("mean return of the row's")) + 1 :]
+    start = next(i for i, line in enumerate(said) if line.startswith("mean return of the row's")) + 1
+    return said[start : start + 4]
 
 
 def test_run_ends_with_a_table_of_its_best_model_among_each_built_in_policy(tmp_path, capsys):
