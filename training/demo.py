@@ -1,6 +1,6 @@
 """`make demo`: trains a small Icons agent by self-play, then plays it against the built-in policies.
 
-Writes the run, the table, the picture and some game records to `runs/demo` (or `--out DIR`).
+Writes the run, the table, the report with some games to read, and the picture to `runs/demo` (or `--out DIR`).
 """
 
 from __future__ import annotations
@@ -48,10 +48,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     print("\nThe trained agent and the built-in policies, each alone among each other:\n", flush=True)
     policies = [str(folder / "best_model.zip"), "heuristic", "random"]
     num_players = train.read_run(folder)[0].num_players
-    out = ["--games", "4000", "--seed", str(train.FRESH_DEALS), "--out", str(folder / "tournament"), "--records", "5"]
+    out = ["--games", "2000", "--seed", str(train.FRESH_DEALS), "--out", str(folder / "tournament"), "--records", "3"]
     code = tournament.main([GAME, "--num-players", str(num_players), *policies, *out])
     if not code:
-        print(f"\nWatch a game:   {python()} -m card_envs replay {folder / 'tournament' / 'games.jsonl'}")
+        print(f"\nLook at:        {folder / 'tournament' / 'report.html'}")
+        print(f"Watch a game:   {python()} -m card_envs replay {folder / 'tournament' / 'games.jsonl'}")
         for k, game in enumerate(OTHERS):
             print(f"{'' if k else 'Train others:':<16}{python()} -m training.train {game}")
         print(f"                (how long, and what comes of it: the first lines of {CONFIGS.name}/*.yaml)")
