@@ -12,7 +12,7 @@ Parameters are the game's options and these:
 - `players`: as OpenSpiel's own games call the number of players.
 - `skip_forced`: decisions with one legal action are taken without a node of the tree, as in our training views.
 - `opening`: the first outcomes of chance, separated by spaces, with which every game then begins: a smaller game. With
-  "0 craps-1 poker-2", The Icarus Club begins with player_0 and these two cards at the right end of the lane.
+  "player_0 craps-1 poker-2", The Icarus Club begins with player_0 and these two cards at the right end of the lane.
 
 **Chance** is explicit in every game, with the probabilities of our generator. A shuffle would be one event with up to
 52! outcomes and more, so it is dealt: one chance node for each card, from the bottom of the deck up, which in The
@@ -265,8 +265,10 @@ class _Moment:
         return _Moment(self.play, states, self.before, self.actor, self.action)
 
     def outcome_name(self, outcome: int) -> str:
-        """As a record has it: a seat number, or the name of a card or a suit."""
+        """The name of a seat, a card or a suit."""
         value = self.play.game.chance_to_json(int(self.states["chance"][0]), np.array([outcome], np.int16))
+        if isinstance(value, int):
+            return f"player_{value}"
         return str(value[0] if isinstance(value, list) else value)
 
     def view(self, seat: int) -> View:
@@ -421,9 +423,9 @@ class CardGame(pyspiel.Game):
     def __init__(self, parameters: dict[str, Any]) -> None:
         options = {key: value for key, value in parameters.items() if key not in ("players", *_OWN_PARAMETERS)}
         for option, written in _WRITTEN.items():
-            for value, instead in written.items():
-                if options.get(option, value) == instead:
-                    options[option] = value
+            values = {instead: value for value, instead in written.items()}
+            if option in options:
+                options[option] = values.get(options[option], options[option])
         self.card_game = game = game_class(self.name)(parameters.get("players"), **options)
         n = game.num_players
         info = pyspiel.GameInfo(
