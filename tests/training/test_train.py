@@ -328,7 +328,11 @@ def test_second_interrupt_stops_at_once(straight, tmp_path, monkeypatch, capsys)
 
     monkeypatch.setattr(RunCallback, "_on_step", step_and_stop)
     out = tmp_path / "run"
-    assert main(["icarus_club", "--config", str(config_file(tmp_path)), "--out", str(out), "--seed", "7"]) == 130
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
+    try:
+        assert main(["icarus_club", "--config", str(config_file(tmp_path)), "--out", str(out), "--seed", "7"]) == 130
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert capsys.readouterr().err == "stopped\n"
     assert len(asked) == 2
     monkeypatch.undo()
