@@ -1,6 +1,7 @@
 """OpenSpiel's view of the games is our games, and OpenSpiel's bots play fairly in our arena."""
 
 import copy
+import functools
 import itertools
 import math
 import pickle
@@ -24,7 +25,7 @@ from card_envs.games.icarus_club import state as icarus
 from card_envs.games.table import Table
 from card_envs.kernels import batch
 from card_envs.policies import make_policy
-from tests.variants import each_variant
+from tests.variants import each_game, each_variant
 
 EIGHT_CARDS = "python_icarus_club(players=3,suits=2,ranks=4,rounds=1"
 
@@ -57,8 +58,12 @@ def decisions(game, seed, games=1):
 
 @each_variant
 def test_openspiels_own_test_passes(game):
-    for skip_forced in (False, True):
-        pyspiel.random_sim_test(spiel_game(game, skip_forced=skip_forced), 1, serialize=True, verbose=False)
+    pyspiel.random_sim_test(spiel_game(game), 1, serialize=True, verbose=False)
+
+
+@each_game
+def test_openspiels_own_test_passes_without_forced_decisions(game):
+    pyspiel.random_sim_test(spiel_game(game, skip_forced=True), 1, serialize=True, verbose=False)
 
 
 @each_variant
@@ -156,46 +161,44 @@ def test_every_deal_has_one_history_and_the_same_chance():
     assert count == len(seen) == math.factorial(8) // 2**3  # three hands of two cards without order
 
 
-@pytest.mark.parametrize("name", ["icarus_club(players=5)", "icons", "micons", "ice_points"])
+@pytest.mark.parametrize("name", ["icons", "micons", "ice_points"])
 def test_cards_come_with_the_chance_that_a_shuffle_gives_them(name):
-    """The first hand of the deck, or its first card, is dealt last; each card is in it as often as any other copy."""
-    game = pyspiel.load_game(f"python_{name}")
-    ours, rng, samples = game.card_game, random.Random(3), 400
-    counts = np.zeros(ours.max_chance_values)
+    """Of the cards dealt last, from the top of the deck, each name is there as often as it has copies."""
+    ours, rng, samples = make_game(name), random.Random(3), 400
+    game, table, drawn = spiel_game(ours), Table(ours, explicit_chance=True), {}
+    if ours.chance_range(table.state):
+        table.apply_chance("first-player", 0)
     for _ in range(samples):
-        state, top = game.new_initial_state(), []
+        state, dealt = game.new_initial_state(), []
         while state.is_chance_node():
-            outcomes, chances = zip(*state.chance_outcomes(), strict=True)
-            top.append(rng.choices(outcomes, chances)[0])
-            state.apply_action(top[-1])
-        for card in top[-7:]:
-            counts[card] += 1
-    copies = np.bincount(_deck(ours), minlength=len(counts))
-    expected = samples * 7 * copies / copies.sum()
-    assert (np.abs(counts - expected) <= 5 * np.sqrt(expected) + 1e-9).all()
+            dealt.append(step(state, rng))
+        for card in dealt[-7:]:
+            drawn[card] = drawn.get(card, 0) + 1
+    deck = cards_due(table)
+    for card in set(deck):
+        expected = samples * 7 * deck.count(card) / len(deck)
+        assert abs(drawn[f"deck {card}"] - expected) < 5 * math.sqrt(expected)
 
 
-def _deck(game):
-    table = Table(game, explicit_chance=True)
-    while game.chance_range(table.state):
-        values = {"first-player": 0, "suit-out": "slots"}
-        table.apply_chance(table.chance, values[table.chance])
-    value = np.zeros(game.max_chance_values, np.int16)
-    states = table.states.copy()
-    states["rng"] = 1
-    return value[: table.kernels.chance(states, 0, value)]
+def test_every_card_is_as_often_in_every_place_of_a_full_deal():
+    game, rng, samples = pyspiel.load_game("python_icarus_club(players=5)"), random.Random(3), 400
+    places = np.zeros((55, 14))
+    for _ in range(samples):
+        state = game.new_initial_state()
+        while state.is_chance_node():
+            step(state, rng)
+        places[np.arange(55), state._moment.states[0].where] += 1
+    for place, share in ((0, 9 / 55), (4, 9 / 55), (icarus.LANE, 9 / 55), (icarus.OUT, 1 / 55)):
+        assert (np.abs(places[:, place] - samples * share) < 5 * math.sqrt(samples * share)).all()
 
 
 def test_an_opening_fixes_the_first_outcomes_of_chance():
     game = pyspiel.load_game(f"{EIGHT_CARDS},opening=player_2 roulette-2 craps-3)")
-    for state in decisions(game, seed=4, games=3):
-        if not state.history_str().count("lane"):
-            lane = str(state).split("lane")[1].split("\n")[0]
-            assert lane.endswith("roulette-2")  # the last of the deck is the right end of the lane
-    first = next(decisions(game, seed=5))
-    assert first.current_player() == 2
-    assert "craps-3 | roulette-2" in str(first)
-    with pytest.raises(CardEnvsError, match="opening: unknown outcome 'craps-5'; did you mean 'craps-1'"):
+    for seed in range(5):
+        first = next(decisions(game, seed))
+        assert first.current_player() == 2
+        assert "craps-3 | roulette-2" in str(first)  # the bottom of the deck is the right end of the lane
+    with pytest.raises(CardEnvsError, match="opening: unknown outcome 'craps-5'; did you mean 'craps-4'"):
         pyspiel.load_game(f"{EIGHT_CARDS},opening=player_0 craps-5)")
 
 
@@ -282,8 +285,8 @@ def test_an_observer_shows_one_seat_and_nothing_else():
     game = pyspiel.load_game("python_icarus_club")
     assert make_observation(game, INFO_STATE_OBS_TYPE).tensor.shape == (game.card_game.layout.size,)
     for kind in (
-        pyspiel.IIGObservationType(public_info=False),
-        pyspiel.IIGObservationType(private_info=pyspiel.PrivateInfoType.ALL_PLAYERS),
+        pyspiel.IIGObservationType(perfect_recall=True, public_info=False),
+        pyspiel.IIGObservationType(perfect_recall=True, private_info=pyspiel.PrivateInfoType.ALL_PLAYERS),
     ):
         with pytest.raises(CardEnvsError, match="one seat's private and all public information"):
             make_observation(game, kind)
@@ -339,6 +342,7 @@ def test_a_redrawn_state_is_copied_with_what_its_seats_know():
 # --- exact values -----------------------------------------------------------------------------------------------------
 
 
+@functools.cache
 def brute_force(first, lane, seat, best):
     """What `seat` gets on average in the game of eight cards, by rules alone: all deals that it can't tell apart, side
     by side, through all that can happen openly. It plays its best answer to random players, or at random as they do."""
@@ -379,8 +383,10 @@ def brute_force(first, lane, seat, best):
     return sum(value(group) for group in by_hand.values())
 
 
-@pytest.mark.parametrize("skip_forced", [False, True])
-@pytest.mark.parametrize("lane", [("craps-4", "craps-3"), ("roulette-1", "craps-2")])
+@pytest.mark.parametrize(
+    ("lane", "skip_forced"),
+    [(("craps-4", "craps-3"), True), (("craps-4", "craps-3"), False), (("roulette-1", "craps-2"), True)],
+)
 def test_best_responses_agree_with_a_computation_of_our_own(lane, skip_forced):
     name = f"{EIGHT_CARDS},skip_forced={skip_forced},opening=player_1 {lane[1]} {lane[0]})"
     game = pyspiel.load_game(name)
@@ -397,13 +403,15 @@ def test_best_responses_agree_with_a_computation_of_our_own(lane, skip_forced):
 
 def test_rollouts_and_random_play_agree_on_the_mean():
     game = pyspiel.load_game(f"{EIGHT_CARDS},opening=player_0 roulette-2 craps-3)")
-    state = next(decisions(game, seed=3))
-    exact = pyspiel.expected_returns(state, pyspiel.UniformRandomPolicy(game), -1, False)
-    evaluator = RolloutEvaluator(np.random.RandomState(0))
-    sample = np.array([evaluator.evaluate(state) for _ in range(4000)])
-    error = sample.std(axis=0) / math.sqrt(len(sample))
-    assert (np.abs(sample.mean(axis=0) - exact) < 4 * error + 1e-12).all()
-    assert (error > 0).any()
+    evaluator, spread = RolloutEvaluator(np.random.RandomState(0)), 0
+    for seed in range(6):
+        state = next(decisions(game, seed))
+        exact = pyspiel.expected_returns(state, pyspiel.UniformRandomPolicy(game), -1, False)
+        sample = np.array([evaluator.evaluate(state) for _ in range(2000)])
+        error = sample.std(axis=0) / math.sqrt(len(sample))
+        assert (np.abs(sample.mean(axis=0) - exact) < 4 * error + 1e-12).all()
+        spread += (error > 0).all() and np.abs(exact).max() > 0.01
+    assert spread > 1
     root = np.array([evaluator.evaluate(game.new_initial_state()) for _ in range(200)])  # from within a deal
     assert np.allclose(root.sum(axis=1), 0)
     assert len(np.unique(root, axis=0)) > 2
@@ -456,8 +464,8 @@ def lone(game, policy, deals, seed):
 
 @pytest.mark.parametrize("make_bot", [ismcts_bot, mcts_bot])
 def test_search_bots_beat_random_players_in_our_arena(make_bot):
-    game = make_game("icarus_club", 3, rounds=1)
-    found, results = lone(game, OpenSpielBotPolicy(game, make_bot, "bot"), 40, seed=1)
+    game = make_game("icarus_club", 3, suits=3, ranks=7, rounds=1)
+    found, results = lone(game, OpenSpielBotPolicy(game, make_bot, "bot"), 30, seed=1)
     assert found.low > 0, found
     assert np.allclose(results.returns.sum(axis=1), 0)
 
