@@ -31,11 +31,8 @@ RESULTS_FOLDER = Path(__file__).resolve().parent / "results"
 POLICIES = ("random", "heuristic", "search:200")
 #: game, players, games of every line-up
 TOURNAMENTS = (
-    ("icarus_club", 3, 120),
-    ("icarus_club", 4, 120),
-    ("icons", 2, 120),
+    ("icarus_club", 3, 60),
     ("icons", 3, 120),
-    ("icons", 5, 60),
     ("micons", 2, 1000),
     ("micons", 4, 1000),
     ("ice_points", 5, 500),
