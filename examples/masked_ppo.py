@@ -116,18 +116,17 @@ def tensors(observations: npt.NDArray[np.float32], infos: dict[str, Any]) -> tup
 
 @torch.no_grad()
 def evaluate(agent: Agent, args: Args, seed: int = 10_000) -> tuple[float, float]:
-    """Plays `args.eval_games` games by the policy's probabilities: the mean return and half its 95% interval.
+    """Plays `args.eval_games` games with the likeliest actions: the mean return and half its 95% interval.
 
     Each row of the batch plays equally many games: the first ones to end would be the short ones.
     """
     num_envs = min(500, args.eval_games)
     envs = make_envs(args, num_envs)
-    torch.manual_seed(seed)
     left = np.full(num_envs, -(-args.eval_games // num_envs))
     returns: list[float] = []
     obs, masks = tensors(*envs.reset(seed=seed))
     while left.any():
-        actions = agent(obs, masks)[0].sample()
+        actions = agent(obs, masks)[0].logits.argmax(dim=1)
         observations, rewards, terminations, truncations, infos = envs.step(actions.numpy())
         counted = (terminations | truncations) & (left > 0)
         returns += rewards[counted].tolist()
