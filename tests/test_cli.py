@@ -383,3 +383,19 @@ def test_seats_go_round_among_the_policies(folder):
     )
     seats = np.array([record["policies"] for _, record in read_records("x.jsonl")])
     assert [np.flatnonzero(row == "heuristic").tolist() for row in seats] == [[1], [0], [2], [1]]
+
+
+def test_strength_of_the_hand_written_players_comes_as_tables(capsys):
+    from benchmarks import heuristics
+
+    assert heuristics.main(["micons", "icons", "--num-games", "16"]) == 0
+    out = capsys.readouterr().out
+    rows = [line.strip("| ").split(" | ") for line in out.splitlines() if line.startswith("|")]
+    counts = {name: [int(row[1]) for row in rows if row[0] == name] for name in ("Micons", "Icons")}
+    assert counts == {"Micons": [2, 3, 4], "Icons": [*range(2, 9)]}
+    figures = [row for row in rows if row[0] in counts]
+    assert all(row[i].count(" ± ") == 1 for row in figures for i in (2, 3, 5))
+    memory = [row for row in rows if len(row) == 4 and row[0].isdigit()]
+    assert [int(row[0]) for row in memory] == [*range(2, 9)]
+    assert heuristics.main(["chess"]) == 2
+    assert "unknown game 'chess'" in capsys.readouterr().err
