@@ -1,7 +1,7 @@
 """Makes the reference results: `python -m benchmarks.reference` writes `benchmarks/results/`.
 
 For every game and a few player counts a tournament of the built-in policies, and for the search how it grows stronger
-with its simulations, alone among heuristics. It takes about an hour on two cores; stopped, it goes on where it was.
+with its simulations, alone among heuristics. It takes about half an hour on two cores; stopped, it goes on where it was.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ POLICIES = ("random", "heuristic", "search:200")
 #: game, players, games of every line-up
 TOURNAMENTS = (
     ("icarus_club", 3, 60),
+    ("icarus_club", 4, 120),
     ("icons", 3, 120),
     ("micons", 2, 1000),
     ("micons", 4, 1000),
