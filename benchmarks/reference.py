@@ -1,7 +1,8 @@
 """Makes the reference results: `python -m benchmarks.reference` writes `benchmarks/results/`.
 
 For every game and a few player counts a tournament of the built-in policies, and for the search how it grows stronger
-with its simulations, alone among heuristics. It takes about half an hour on two cores; stopped, it goes on where it was.
+with its simulations, alone among heuristics. It takes half an hour or more on two cores; stopped, it goes on where it
+was.
 """
 
 from __future__ import annotations
