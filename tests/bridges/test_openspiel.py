@@ -85,35 +85,36 @@ def cards_due(table):
     return table.game.chance_to_json(int(table.state.chance), value[:count])
 
 
-def hand_over_chance(table, dealt):
-    """Gives the table the chance events that OpenSpiel's chance nodes made up; a card that was certain had no node."""
-    while table.chance:
-        if table.game.chance_range(table.state):
-            kind, value = dealt.pop(0).split(" ")
-            table.apply_chance(kind, int(value.removeprefix("player_")) if kind == "first-player" else value)
-        else:
-            left = cards_due(table)
-            count = min(len(left), len(dealt))
-            names = [name.removeprefix(f"{table.chance} ") for name in dealt[:count]]
-            del dealt[:count]
-            for name in names:
-                left.remove(name)
-            assert len(left) <= 1
-            table.apply_chance(table.chance, [*left, *reversed(names)])
-    assert not dealt
+def recorded_chance(spiel):
+    """The values of chance events that the game is given from now on; the list grows."""
+    play, values = spiel.first.play, []
+    carry_out = play.kernels.apply_chance
+
+    def record(states, row, value):
+        values.append(value.copy())
+        carry_out(states, row, value)
+
+    play.kernels = play.kernels._replace(apply_chance=record)
+    return values
 
 
 @each_variant
 def test_a_game_played_there_is_the_same_game_here(game):
     """Action strings, masks, observations and returns are those of a table of ours that meets the same chance."""
     spiel, table, rng, dealt = spiel_game(game), Table(game, explicit_chance=True), random.Random(1), []
-    state, observer = spiel.new_initial_state(), make_observation(spiel)
+    state, observer, chance = spiel.new_initial_state(), make_observation(spiel), recorded_chance(spiel)
     assert list(observer.dict) == [segment.name for segment in game.layout.segments]
     while not state.is_terminal():
         if state.is_chance_node():
             dealt.append(step(state, rng))
             continue
-        hand_over_chance(table, dealt)
+        while table.chance:
+            kind, value = table.chance, game.chance_to_json(int(table.state.chance), chance.pop(0))
+            names = value if isinstance(value, list) else [f"player_{value}" if isinstance(value, int) else value]
+            assert all(dealt.count(f"{kind} {name}") <= names.count(name) for name in names)
+            table.apply_chance(kind, value)
+        assert not chance
+        dealt.clear()
         player = state.current_player()
         assert player == table.player
         assert [state.action_to_string(player, action) for action in state.legal_actions()] == table.legal_actions()
