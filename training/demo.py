@@ -55,7 +55,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"Watch a game:   {python()} -m card_envs replay {folder / 'tournament' / 'games.jsonl'}")
         for k, game in enumerate(OTHERS):
             print(f"{'' if k else 'Train others:':<16}{python()} -m training.train {game}")
-        print(f"                (how long, and what comes of it: the first lines of {CONFIGS.name}/*.yaml)")
+        print(f"                (settings: {CONFIGS.name}/*.yaml; each run ends with its table)")
         print(f"The whole demo took {time.perf_counter() - start:.0f} seconds.")
     return code
 
