@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
@@ -155,6 +156,8 @@ class Player:
         for policy in self.policies():
             if isinstance(policy, LookAheadPolicy):
                 policy.threads = 1
+        if torch := sys.modules.get("torch"):  # a model or a user's policy has loaded it
+            torch.set_num_threads(1)
 
     def play(self, part: Part) -> dict[str, Any]:
         """The results of a part, as a line of the result file.

@@ -500,3 +500,15 @@ def test_picture_is_a_png_of_a_size_to_look_at(result, tmp_path):
     assert width > 900
     assert height > 300
     assert [path.name for path in Path(tmp_path).iterdir()] == ["standings.png"]
+
+
+def test_worker_that_plays_a_network_leaves_the_other_cores_to_the_others(game):
+    """Two workers whose networks use all cores each take twice the time and more."""
+    torch = pytest.importorskip("torch")
+    before = torch.get_num_threads()
+    try:
+        torch.set_num_threads(2)
+        Player(make_plan(game, ["random", "heuristic"], 6)).use_one_thread()
+        assert torch.get_num_threads() == 1
+    finally:
+        torch.set_num_threads(before)
