@@ -29,11 +29,11 @@ from card_envs.cli import run, whole
 from card_envs.errors import CardEnvsError
 from card_envs.files import whole_file
 from card_envs.games import GAMES, make_game, player_counts
-from card_envs.kernels import batch
+from card_envs.kernels import batch, search
 from card_envs.kernels.rng import seed_words
 from card_envs.machine import machine
-from card_envs.policies.search import LookAheadPolicy
-from card_envs.policies.tables import ASKED, Tables
+from card_envs.policies.search import EXPLORATION
+from card_envs.policies.tables import ASKED, TO_THE_END, Tables
 
 PACKAGES = (
     "numpy",
@@ -216,21 +216,34 @@ def arena_contenders(name: str) -> list[Contender]:
 
 
 def search_contender(name: str) -> Contender:
-    """Simulations of our search with random playouts, from the first decision of a game, on one core."""
+    """Simulations of our search, from the first decision of a game, on one core: each a random game to its end."""
     game = make_game(name)
-    policy = LookAheadPolicy(f"search:{SIMULATIONS}:random", game, threads=1)
+    kernel, shape = search.for_game(game), (1, game.num_actions)
+    visits, values = np.empty(shape, np.int64), np.empty(shape)
+    mask, value = np.zeros(game.num_actions, np.int8), np.zeros(game.max_chance_values, np.int16)
     tables, rows = Tables(game, 1), np.zeros(1, np.int64)
     tables.states["rng"], tables.rngs[:] = seed_words(0, 1), seed_words(1, 1)
     tables.start(rows)
     tables.drivers[:] = ASKED
     while tables.decisions(rows).action_mask.sum() == 1:  # nothing is searched where there is no choice
         tables.act(rows, tables.decisions(rows).action_mask.argmax(axis=1), "forced")
-    decisions = tables.decisions(rows)
 
     def play(seconds: float) -> tuple[int, float]:
         searched, start = 0, time.perf_counter()
         while time.perf_counter() - start < seconds:
-            policy.act(decisions)
+            kernel(
+                tables.states,
+                rows,
+                SIMULATIONS,
+                EXPLORATION,
+                TO_THE_END,
+                batch.RANDOM,
+                tables.rngs,
+                mask,
+                value,
+                visits,
+                values,
+            )
             searched += SIMULATIONS
         return searched, time.perf_counter() - start
 

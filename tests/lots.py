@@ -104,3 +104,15 @@ class Lots(Game):
         self.initial = np.zeros(1, STATE)
         self.initial[0].num_players = self.num_players
         self.initial[0].chance = SECRET
+
+
+@jit
+def apply_same(s, action):
+    apply_action(s, FEW if action == MANY else action)
+
+
+class SameTwice(Lots):
+    """Lots in which "many" is as few as "few"."""
+
+    name = "same_twice_v0"
+    rules = Lots.rules._replace(apply_action=apply_same)

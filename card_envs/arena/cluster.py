@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import uuid
 from collections.abc import Iterator
 from typing import Any
 
@@ -42,14 +43,14 @@ class RayCluster:
             except (ConnectionError, ValueError) as error:
                 raise CardEnvsError(f"no Ray cluster answers at {self.address!r}: {error}") from error
         task = ray.remote(max_retries=FOR_EVER, retry_exceptions=False)(_play)
-        player_ref = ray.put(player)
+        player_ref, key = ray.put(player), uuid.uuid4().hex
         ahead = AHEAD * max(1, int(ray.cluster_resources().get("CPU", 1)))
-        waiting = [task.remote(player_ref, part) for part in itertools.islice(parts, ahead)]
+        waiting = [task.remote(player_ref, key, part) for part in itertools.islice(parts, ahead)]
         try:
             while waiting:
                 done, waiting = ray.wait(waiting)
                 yield from ray.get(done)
-                waiting += [task.remote(player_ref, part) for part in itertools.islice(parts, len(done))]
+                waiting += [task.remote(player_ref, key, part) for part in itertools.islice(parts, len(done))]
         except ray.exceptions.RayTaskError as error:
             if isinstance(error.cause, CardEnvsError):
                 raise error.cause from error
@@ -59,13 +60,16 @@ class RayCluster:
                 ray.cancel(ref, force=True)
 
 
-def _play(player: Player, part: Part) -> dict[str, Any]:
-    """What a worker does. Ray hands over a fresh copy of the player each time; its policies are worth keeping."""
-    key = repr(player.plan.describe())
-    if key not in _players:
+def _play(player: Player, key: str, part: Part) -> dict[str, Any]:
+    """What a worker does. Ray hands over a fresh copy of the player each time; its policies are worth keeping.
+
+    The key stands for one call of `RayCluster.play`: policies of the same name may differ from one to the next.
+    """
+    if key not in _kept:
+        _kept.clear()
         player.use_one_thread()
-        _players[key] = player
-    return _players[key].play(part)
+        _kept[key] = player
+    return _kept[key].play(part)
 
 
-_players: dict[str, Player] = {}  # of this worker process, by what they play
+_kept: dict[str, Player] = {}  # the player that this worker process used last, by its key

@@ -75,6 +75,13 @@ class Results:
         )
 
 
+def rotations(lineup: Sequence[int] | npt.NDArray[np.int64], num_deals: int) -> npt.NDArray[np.int64]:
+    """The `seats` of `rotated`, int64, (num_deals * players, players)."""
+    n = np.shape(lineup)[-1]
+    lineups = np.broadcast_to(np.asarray(lineup, np.int64), (num_deals, n))
+    return np.stack([np.roll(lineups, k, axis=1) for k in range(n)], axis=1).reshape(-1, n)
+
+
 def rotated(
     lineup: Sequence[int] | npt.NDArray[np.int64], num_deals: int, seed: int, stream: int, part: int = 0
 ) -> Games:
@@ -88,9 +95,8 @@ def rotated(
         part: further deals under the same seed.
     """
     n = np.shape(lineup)[-1]
-    lineups = np.broadcast_to(np.asarray(lineup, np.int64), (num_deals, n))
     return Games(
-        np.stack([np.roll(lineups, k, axis=1) for k in range(n)], axis=1).reshape(-1, n),
+        rotations(lineup, num_deals),
         np.repeat(seed_words(np.random.SeedSequence(seed, spawn_key=(0, part)), num_deals), n, axis=0),
         seed_words(np.random.SeedSequence(seed, spawn_key=(1, stream, part)), num_deals * n),
     )

@@ -21,7 +21,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from card_envs.arena.match import Games, play_games, rotated
+from card_envs.arena.match import Games, play_games, rotated, rotations
 from card_envs.arena.records import record_of
 from card_envs.games.game import Game
 from card_envs.policies import BuiltInPolicy, LookAheadPolicy, make_policy
@@ -97,15 +97,21 @@ class Plan:
 
     def games_in(self, part: Part) -> Games:
         """Who sits where, and all generators."""
+        return rotated(self._seats(part), self.deals_in(part), self.seed, part.lineup, part.number)
+
+    def seats_in(self, part: Part) -> npt.NDArray[np.int64]:
+        """The `seats` of `games_in`, (G, players)."""
+        return rotations(self._seats(part), self.deals_in(part))
+
+    def _seats(self, part: Part) -> npt.NDArray[np.int64]:
+        """Which policy has which seat before a deal is rotated, (players,), or (deals, players) at mixed tables."""
         n, count, deals = self.game.num_players, len(self.policies), self.deals_in(part)
         lineup = self.lineups[part.lineup]
         if lineup is None:
             rng = np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(2, part.number)))
             shuffled = rng.permuted(np.tile(np.arange(count), (-(-deals * n // count), 1)), axis=1)
-            seats: npt.NDArray[np.int64] = shuffled.ravel()[: deals * n].reshape(deals, n)
-        else:
-            seats = np.array([lineup[0]] + [lineup[1]] * (n - 1), np.int64)
-        return rotated(seats, deals, self.seed, part.lineup, part.number)
+            return np.asarray(shuffled.ravel()[: deals * n].reshape(deals, n))
+        return np.array([lineup[0]] + [lineup[1]] * (n - 1), np.int64)
 
     def describe(self) -> dict[str, Any]:
         """What identifies the tournament, for the head of its result file."""

@@ -8,6 +8,7 @@ which the luck of the deal is gone.
 from __future__ import annotations
 
 import functools
+import itertools
 import json
 import os
 import time
@@ -231,7 +232,8 @@ def play_tournament(
 
     Args:
         game: what is played.
-        policies: two or more: names for `make_policy`, or policies (objects must be picklable for other processes).
+        policies: two or more: names for `make_policy`, or policies (objects must be picklable for other processes, and
+            a resumed tournament knows them by their names alone).
         games: games of every line-up, rounded up to whole deals from all seats; with `until_ci` of every round of play.
         folder: where `results.jsonl` is written line by line, so that a tournament that was killed can go on.
         resume: go on with the tournament that `folder` holds; all else must be as it was.
@@ -259,7 +261,7 @@ def run_plan(
     with ResultFile(plan, folder, resume) as results:
         if progress:
             progress(sum(len(line["winners"]) for line in results.lines.values()))
-        for round_number in range(1_000_000):
+        for round_number in itertools.count():
             missing = (part for part in plan.parts(round_number) if part not in results.lines)
             for line in backend.play(player, missing):
                 results.add(line)
@@ -267,8 +269,8 @@ def run_plan(
                     progress(len(line["winners"]))
             tournament = gather(plan, results.lines, round_number + 1, time.perf_counter() - start)
             if plan.until_ci is None or tournament.widest() <= plan.until_ci:
-                return tournament
-    raise AssertionError("an interval that never narrows")
+                break
+    return tournament
 
 
 class ResultFile:
@@ -357,7 +359,7 @@ def gather(plan: Plan, lines: dict[Part, dict[str, Any]], rounds: int, seconds: 
             records += lines[part]["records"]
             seats = None
             for row, seat, _, kind, message in lines[part]["faults"]:
-                seats = plan.games_in(part).seats if seats is None else seats
+                seats = plan.seats_in(part) if seats is None else seats
                 name = plan.names[seats[row, seat]]
                 faults[name][kind] += 1
                 messages.setdefault((name, kind), message)
@@ -368,7 +370,7 @@ def gather(plan: Plan, lines: dict[Part, dict[str, Any]], rounds: int, seconds: 
 
 def _collect(plan: Plan, parts: Sequence[Part], lines: Iterable[dict[str, Any]]) -> Lineup:
     n, lines = plan.game.num_players, list(lines)
-    seats = np.concatenate([plan.games_in(part).seats for part in parts])
+    seats = np.concatenate([plan.seats_in(part) for part in parts])
     bits = np.array([number for line in lines for number in line["winners"]], np.int64)
     decisions = np.array([number for line in lines for number in line["decisions"]], np.int64)
     won = (bits[:, None] >> np.arange(n)) & 1

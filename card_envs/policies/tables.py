@@ -176,16 +176,12 @@ class Tables:
                 for i in range(len(rows)):
                     self._ask(policy, rows[i : i + 1])
             return
-        while len(rows):
-            try:
-                self.act(rows, actions, name)
-                return
-            except IllegalActionError as error:
-                if not self.forfeits:
-                    raise
-                done = self._refused
-                self._forfeit(rows[done], name, "illegal action", str(error))
-                rows, actions = rows[done + 1 :], actions[done + 1 :]
+        while (refused := self._carry_out(rows, actions)) >= 0:
+            fault = self._illegal(rows[refused], actions[refused], name)
+            if not self.forfeits:
+                raise fault
+            self._forfeit(rows[refused], name, "illegal action", str(fault))
+            rows, actions = rows[refused + 1 :], actions[refused + 1 :]
 
     def _read(self, answer: Any, count: int, name: str) -> npt.NDArray[np.int64]:
         try:
@@ -208,10 +204,18 @@ class Tables:
             IllegalActionError: naming who tried what; the tables before that one have moved, that one has not.
         """
         actions = self._read(actions, len(rows), name)
-        self._refused = self.kernels.act(self.states, rows, actions, self._mask, self._value, self.counts, self.log)
-        if self._refused >= 0:
-            state, action = self.states[rows[self._refused]], int(actions[self._refused])
-            raise IllegalActionError(f"policy {name!r}: {illegal_message(self.game, state, action, self._mask)}")
+        refused = self._carry_out(rows, actions)
+        if refused >= 0:
+            raise self._illegal(rows[refused], actions[refused], name)
+
+    def _carry_out(self, rows: npt.NDArray[np.int64], actions: npt.NDArray[np.int64]) -> int:
+        """Stops at the first illegal action; returns its position in `rows`, else -1."""
+        return int(self.kernels.act(self.states, rows, actions, self._mask, self._value, self.counts, self.log))
+
+    def _illegal(self, row: int, action: int, name: str) -> IllegalActionError:
+        """What to say of the action that `_carry_out` has just refused."""
+        message = illegal_message(self.game, self.states[row], int(action), self._mask)
+        return IllegalActionError(f"policy {name!r}: {message}")
 
     def _forfeit(self, row: int, name: str, kind: str, message: str) -> None:
         """Ends the game at `row`: the seat to act has lost, all others have won."""

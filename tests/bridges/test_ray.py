@@ -63,6 +63,31 @@ def test_result_is_that_of_this_machine_also_with_a_node_killed(cluster, tmp_pat
     assert (tmp_path / RESULTS).read_bytes().count(b"\n") == 1 + len(list(result.plan.parts(0)))
 
 
+class Firm:
+    """Always the first or always the last legal action, under one name."""
+
+    name = "firm"
+
+    def __init__(self, last):
+        self.last = last
+
+    def act(self, decisions):
+        mask = decisions.action_mask
+        return mask.shape[1] - 1 - mask[:, ::-1].argmax(axis=1) if self.last else mask.argmax(axis=1)
+
+
+def test_policies_of_one_name_are_not_mistaken_for_each_other(cluster):
+    """Workers keep what they play with; the next tournament brings its own."""
+    game = make_game("icarus_club", 3)
+    tables = []
+    for last in (False, True):
+        there = play_tournament(game, ["random", Firm(last)], 30, backend=RayCluster())
+        here = play_tournament(game, ["random", Firm(last)], 30)
+        tables.append(text_table(there))
+        assert tables[-1] == text_table(here)
+    assert tables[0] != tables[1]
+
+
 def test_wrong_answer_on_a_node_is_the_same_error(cluster):
     with pytest.raises(CardEnvsError, match="policy"):
         play_tournament(

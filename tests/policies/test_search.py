@@ -14,7 +14,7 @@ from card_envs.kernels.state import RUNNING
 from card_envs.policies import make_policy
 from card_envs.policies.search import LookAheadPolicy
 from card_envs.policies.tables import ASKED, Tables
-from tests.lots import GAMBLE, MANY, Lots
+from tests.lots import FEW, GAMBLE, MANY, Lots, SameTwice
 from tests.variants import each_game, each_variant
 
 
@@ -189,6 +189,36 @@ def test_points_cards_and_categories_promise_more_in_icons():
         game.rules.judge(state, out)
         assert out[1] > max(out[0], out[2], out[3])
         assert out[0] == pytest.approx(out[2])
+
+
+@pytest.mark.parametrize("simulations", [30, 301])
+def test_first_actions_meet_equal_luck(simulations):
+    """Two actions that come to the same have the same value to the digit once both were tried equally often."""
+    game = SameTwice(3)
+    tables, rows = Tables(game, 10), np.arange(10)
+    tables.states["rng"], tables.rngs[:] = seed_words(0, 10), seed_words(1, 10)
+    tables.start(rows)
+    visits, values = run_search(game, tables, rows, simulations)
+    equal = visits[:, FEW] == visits[:, MANY]
+    assert equal.sum() >= 3
+    np.testing.assert_array_equal(values[equal, FEW], values[equal, MANY])
+    out = np.zeros((10, 3))
+    tables.value_actions(rows, simulations, batch.RANDOM, out)
+    np.testing.assert_array_equal(out[:, FEW], out[:, MANY])
+    assert (out[:, FEW] != out[:, GAMBLE]).any()
+
+
+def test_playout_that_is_cut_short_is_judged():
+    """Lots judges every table before its end as worth 0."""
+    game = Lots(3)
+    tables, rows = Tables(game, 5), np.arange(5)
+    tables.states["rng"], tables.rngs[:] = seed_words(0, 5), seed_words(1, 5)
+    tables.start(rows)
+    mask, value, out = np.zeros(3, np.int8), np.zeros(1, np.int16), np.zeros((5, 3))
+    for length, worth in ((0, False), (1, False), (2, True)):  # two more players decide
+        counts = np.full(5, 40)
+        tables.kernels.value_actions(tables.states, rows, counts, length, batch.RANDOM, tables.rngs, mask, value, out)
+        assert out.any() == worth
 
 
 # --- strength
