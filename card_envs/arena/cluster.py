@@ -39,7 +39,10 @@ class RayCluster:
         """The results of all parts, in any order."""
         if not ray.is_initialized():
             try:
-                ray.init(address=self.address, include_dashboard=False if self.address is None else None)
+                if self.address is None:  # Ray's own default would join whatever cluster it finds here
+                    ray.init("local", include_dashboard=False)
+                else:
+                    ray.init(self.address)
             except (ConnectionError, ValueError) as error:
                 raise CardEnvsError(f"no Ray cluster answers at {self.address!r}: {error}") from error
         task = ray.remote(max_retries=FOR_EVER, retry_exceptions=False)(_play)
