@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from card_envs.games.icarus_club.state import MAX_PLAYERS, NUM_RANKS
+from card_envs.games.icarus_club.state import MAX_PLAYERS, NUM_RANKS, OUT
 from card_envs.kernels.jit import jit
 
 
@@ -37,6 +37,12 @@ LETS_STAND = _lets_stand()
 # The chance that none of the holders beats it, in 1/1024: whole numbers add up faster.
 UNIT = 1024
 STAYS_BEST = np.rint(UNIT * LETS_STAND ** np.arange(MAX_PLAYERS)[:, None, None]).astype(np.int32)
+
+# COUNTED[seat, where]: OWN for a card in the seat's hand, UNSEEN for one in another's: one sum counts both.
+OWN, UNSEEN = 1, 256
+
+COUNTED = np.zeros((MAX_PLAYERS, OUT + 1), np.int64)
+COUNTED[:, :MAX_PLAYERS] = np.where(np.eye(MAX_PLAYERS), OWN, UNSEEN)
 
 
 @jit
@@ -70,10 +76,9 @@ def own_chance(s, seat, suit, gone, unseen):
 @jit
 def count_cards(s, seat, suit):
     """How many cards of the suit the seat holds, and how many it has not seen."""
-    n = s.num_players
     where = s.where[suit * NUM_RANKS : (suit + 1) * NUM_RANKS]
-    held, in_hands = 0, 0
+    counted = COUNTED[seat]
+    total = 0
     for i in range(NUM_RANKS):
-        held += where[i] == seat
-        in_hands += where[i] < n
-    return held, in_hands - held
+        total += counted[np.uint8(where[i])]  # unsigned: no test for an index from the end
+    return total % UNSEEN, total // UNSEEN
