@@ -466,7 +466,7 @@ def lone(game, policy, deals, seed):
 @pytest.mark.parametrize("make_bot", [ismcts_bot, mcts_bot])
 def test_search_bots_beat_random_players_in_our_arena(make_bot):
     game = make_game("icarus_club", 3, suits=3, ranks=7, rounds=1)
-    found, results = lone(game, OpenSpielBotPolicy(game, make_bot, "bot"), 30, seed=1)
+    found, results = lone(game, OpenSpielBotPolicy(game, make_bot, "bot"), 100, seed=1)
     assert found.low > 0, found
     assert np.allclose(results.returns.sum(axis=1), 0)
 
