@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
+from tensordict.nn import TensorDictModule
 from torchrl.collectors import Collector
 from torchrl.envs import ActionMask, GymWrapper, MarlGroupMapType, PettingZooWrapper, check_env_specs
 from torchrl.modules import MaskedCategorical
@@ -61,17 +62,32 @@ def test_one_seat_acts_at_a_time_within_its_mask_and_all_seats_are_paid_at_the_e
     assert not played["next", "agents", "action_mask"][-1].all(-1).all(), "the page says: zeros after the end"
 
 
+def random_legal(mask):
+    return torch.multinomial(mask.flatten(0, -2).float(), 1).view(mask.shape[:-1])
+
+
+def collect(env, policy):
+    collector = Collector(env, policy, frames_per_batch=400, total_frames=400, auto_register_policy_transforms=False)
+    data = next(iter(collector))
+    collector.shutdown()
+    return data
+
+
 def test_a_collector_goes_on_into_further_games():
     env, table = all_seats("micons", 4)
-    collector = Collector(env, None, frames_per_batch=400, total_frames=400, auto_register_policy_transforms=False)
-    data = next(iter(collector))
+    data = collect(env, TensorDictModule(random_legal, [("agents", "action_mask")], [("agents", "action")]))
     done = data["next", "done"].squeeze(-1)
     assert done.sum() >= 2
     paid = data["next", "agents", "reward"].squeeze(-1)
     assert paid[done].sum(-1).abs().max() < 1e-5
     assert not paid[~done].any()
     assert table.num_illegal_actions == 0
-    collector.shutdown()
+
+
+def test_a_collector_without_a_policy_knows_no_masks_as_the_page_says():
+    env, table = all_seats("micons", 4)
+    collect(env, None)
+    assert table.num_illegal_actions > 0
 
 
 def test_max_turns_truncates_all_seats():
@@ -95,9 +111,8 @@ def test_the_state_and_the_infos_are_there():
 
 @each_count
 def test_a_batch_of_games_gives_what_our_vector_environment_gives(game, players):
-    env = learner(game, players)
-    check_env_specs(env)
-    env = env.append_transform(ActionMask())
+    check_env_specs(learner(game, players))
+    env = learner(game, players).append_transform(ActionMask())
     torch.manual_seed(0)
     env.set_seed(3)
     played = env.rollout(120, break_when_any_done=False)
@@ -118,6 +133,17 @@ def test_a_batch_of_games_gives_what_our_vector_environment_gives(game, players)
             np.testing.assert_array_equal(now["next", "observation"][row], infos["final_obs"][row])
             assert not now["next", "action_mask"][row].any(), "the page says: zeros after the end"
     assert played["next", "done"].any()
+
+
+def test_reset_after_a_step_that_ended_some_games_deals_nothing_new_as_the_page_says():
+    env = learner("icons", 3)
+    first, seen = env.reset()["observation"], env.reset()
+    assert (first != seen["observation"]).any(), "each reset deals afresh"
+    action = seen["action_mask"].argmax(-1)
+    action[0] = seen["action_mask"][0].argmin()  # illegal, so that this game ends
+    done = env.step(seen.set("action", action))["next", "done"].squeeze(-1)
+    assert done.tolist() == [True] + [False] * 15
+    assert (env.reset()["observation"] == env.reset()["observation"]).all()
 
 
 def test_autoreset_mode_next_step_is_refused_by_torchrl():

@@ -157,13 +157,14 @@ def test_action_that_wins_at_once_is_worth_its_return_and_what_is_chosen_hardly_
     assert (reached_value >= [0.9 * max(best[row].values()) for row in rows]).mean() > 0.9
 
 
-def test_opponents_are_expected_to_maximise_their_own_return():
+@pytest.mark.parametrize("driver", [batch.RANDOM, batch.HEURISTIC])
+def test_opponents_are_expected_to_maximise_their_own_return(driver):
     """Lots again, where the tree must find that everybody takes many."""
     game = Lots(2)
     tables, rows = Tables(game, 20), np.arange(20)
     tables.states["rng"], tables.rngs[:] = seed_words(0, 20), seed_words(1, 20)
     tables.start(rows)
-    visits, values = run_search(game, tables, rows, 4000)
+    visits, values = run_search(game, tables, rows, 4000, driver)
     assert (visits.argmax(axis=1) == MANY).all()
     # alone, 2 of 2 + 2 lots are worth 0; playouts against an even choice would be worth 2 of 2 + 1.5
     assert abs(values[:, MANY].mean()) < 0.06
