@@ -16,7 +16,7 @@ $(VENV)/installed: pyproject.toml constraints.txt
 	@touch $@
 
 demo: $(VENV)/installed  ## train a small agent by self-play, then play it against the built-in policies
-	$(BIN)/python -m training.demo
+	$(BIN)/python training/demo.py
 
 test: $(VENV)/installed  ## the whole test suite
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile

@@ -17,7 +17,7 @@ from tqdm import tqdm
 
 from card_envs.arena.match import play_games, rotated
 from card_envs.arena.statistics import Estimate, estimate
-from card_envs.cli import run, whole
+from card_envs.cli.common import run, whole
 from card_envs.games import GAMES, game_class, make_game, player_counts
 from card_envs.games.game import Game
 from card_envs.games.icons.state import COPIES, NUM_SLOTS

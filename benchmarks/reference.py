@@ -22,8 +22,8 @@ from card_envs.arena.match import play_games, rotated
 from card_envs.arena.report import as_json, text_table
 from card_envs.arena.statistics import estimate
 from card_envs.arena.tournament import RESULTS, make_plan, num_games, run_plan
-from card_envs.cli import run, whole
-from card_envs.files import whole_file
+from card_envs.cli.common import run, whole
+from card_envs.files import atomic_write
 from card_envs.games import make_game
 from card_envs.machine import machine
 from card_envs.policies import make_policy
@@ -63,7 +63,7 @@ def reference(args: argparse.Namespace) -> None:
         f"| {r['mean']:+.3f} ± {r['half_width']:.3f} | {r['win_share']:.1%} |"
         for r in rows
     ]
-    with whole_file(folder / "README.md") as file:
+    with atomic_write(folder / "README.md") as file:
         file.write("# Reference results\n\nMade by `python -m benchmarks.reference`.\n\n" + "\n".join(pages) + "\n")
     print(f"{folder / 'README.md'}")
 
@@ -81,9 +81,9 @@ def tournament(folder: Path, name: str, n: int, games: int, seed: int) -> str:
                 backend=Processes(),
                 progress=lambda count: bar.update(count),
             )
-        with whole_file(table) as file:
+        with atomic_write(table) as file:
             file.write(text_table(result) + "\n")
-        with whole_file(path) as file:
+        with atomic_write(path) as file:
             json.dump({"machine": machine(PACKAGES), **as_json(result)}, file, indent=2)
         (part / RESULTS).unlink()
         part.rmdir()
@@ -113,7 +113,7 @@ def growth(folder: Path, name: str, n: int, deals: int, seed: int) -> list[dict[
             }
         )
         print(f"{name} {n}: search:{simulations} among heuristics {own}", file=sys.stderr)
-        with whole_file(path) as file:
+        with atomic_write(path) as file:
             json.dump(rows, file, indent=2)
     return rows
 

@@ -25,15 +25,15 @@ import numpy as np
 
 from card_envs.arena.schedule import Player
 from card_envs.arena.tournament import ResultFile, make_plan
-from card_envs.cli import run, whole
+from card_envs.cli.common import run, whole
 from card_envs.errors import CardEnvsError
-from card_envs.files import whole_file
+from card_envs.files import atomic_write
 from card_envs.games import GAMES, make_game, player_counts
 from card_envs.kernels import batch, search
 from card_envs.kernels.rng import seed_words
 from card_envs.machine import machine
+from card_envs.policies.game_batch import CALLER, TO_THE_END, GameBatch
 from card_envs.policies.search import EXPLORATION
-from card_envs.policies.tables import ASKED, TO_THE_END, Tables
 
 PACKAGES = (
     "numpy",
@@ -184,7 +184,7 @@ def arena_contenders(name: str) -> list[Contender]:
     """Games a second between random and heuristic seats: the bare kernel loop, and a tournament saved as it goes."""
     game = make_game(name)
     n, rows = game.num_players, np.arange(1024)
-    tables = Tables(game, len(rows))
+    tables = GameBatch(game, len(rows))
     seats = np.resize([batch.HEURISTIC] + [batch.RANDOM] * (n - 1), n).astype(np.int8)
     seeds = itertools.count()
 
@@ -221,10 +221,10 @@ def search_contender(name: str) -> Contender:
     kernel, shape = search.for_game(game), (1, game.num_actions)
     visits, values = np.empty(shape, np.int64), np.empty(shape)
     mask, value = np.zeros(game.num_actions, np.int8), np.zeros(game.max_chance_values, np.int16)
-    tables, rows = Tables(game, 1), np.zeros(1, np.int64)
+    tables, rows = GameBatch(game, 1), np.zeros(1, np.int64)
     tables.states["rng"], tables.rngs[:] = seed_words(0, 1), seed_words(1, 1)
     tables.start(rows)
-    tables.drivers[:] = ASKED
+    tables.drivers[:] = CALLER
     while tables.decisions(rows).action_mask.sum() == 1:  # nothing is searched where there is no choice
         tables.act(rows, tables.decisions(rows).action_mask.argmax(axis=1), "forced")
 
@@ -253,7 +253,7 @@ def search_contender(name: str) -> Contender:
 def length_of(name: str) -> float:
     """Decisions in a random game."""
     game, rows = make_game(name), np.arange(1000)
-    tables = Tables(game, len(rows))
+    tables = GameBatch(game, len(rows))
     tables.states["rng"], tables.rngs[:] = seed_words(0, len(rows)), seed_words(1, len(rows))
     tables.start(rows)
     tables.advance(rows)
@@ -318,7 +318,7 @@ def training_contenders(name: str) -> list[Contender]:
 
     from benchmarks.ready import ReadyVecEnv
     from card_envs.envs.sb3 import CardVecEnv
-    from training.config import CONFIGS, load_config, network_of
+    from card_envs.training.settings import CONFIGS, load_config, network_of
 
     game = make_game(name)
     config = load_config(CONFIGS / f"{name.rpartition('_v')[0]}.yaml")
@@ -423,7 +423,7 @@ def throughput(args: argparse.Namespace) -> None:
             print(f"  {name:<42}{statistics.median(times):>12.2f}{min(times):>12.2f}{max(times):>12.2f}")
             rows.append({"table": "first step", "name": name, "median": statistics.median(times), "rates": times})
     if args.out:
-        with whole_file(args.out) as file:
+        with atomic_write(args.out) as file:
             json.dump({"machine": machine(PACKAGES), "rows": rows}, file, indent=2)
 
 

@@ -15,7 +15,7 @@ _UNFINISHED = ".tmp"
 
 
 @contextmanager
-def whole_file(path: str | Path, mode: str = "w") -> Iterator[IO[Any]]:
+def atomic_write(path: str | Path, mode: str = "w") -> Iterator[IO[Any]]:
     """Opens a file that appears at `path` only when the block has ended without an error, replacing what was there.
 
     A link stays a link. A pipe or a device is written to as it is.
@@ -44,7 +44,7 @@ def whole_file(path: str | Path, mode: str = "w") -> Iterator[IO[Any]]:
 
 
 def remove_unfinished(folder: Path) -> None:
-    """Removes what a process that was killed in the middle of `whole_file` has left in a folder."""
+    """Removes what a process that was killed in the middle of `atomic_write` has left in a folder."""
     for path in folder.glob(f".*{_UNFINISHED}"):
         path.unlink(missing_ok=True)
 

@@ -37,11 +37,11 @@ from card_envs.envs.aec import ILLEGAL_ACTION, CardGameEnv
 from card_envs.errors import CardEnvsError
 from card_envs.games import GAMES, game_class, player_counts
 from card_envs.games.game import Game
-from card_envs.games.table import Table
+from card_envs.games.recorded_game import RecordedGame
 from card_envs.kernels import batch
 from card_envs.kernels.rng import seed_words
 from card_envs.kernels.state import RUNNING, TERMINATED
-from card_envs.policies.tables import Tables
+from card_envs.policies.game_batch import GameBatch
 
 __all__ = [
     "ENV_CHECKS",
@@ -143,7 +143,7 @@ def check_seeds(env: Env, *, num_games: int = 2, seed: int = 0) -> None:
         ]
         _demand(same, name, "a seeded reset changes the agents or their spaces: options must survive it")
         if raw is not None:
-            dealt = raw._states.tobytes() == Table(raw.game, seed=seed + k).states.tobytes()
+            dealt = raw._states.tobytes() == RecordedGame(raw.game, seed=seed + k).states.tobytes()
             _demand(dealt, name, f"reset(seed={seed + k}) does not deal {raw.game!r} as its rules do")
         games.append(_whole_game(env, seed + k, choices=seed))
         where = _difference(games[-1], _whole_game(env, seed + k, choices=seed))
@@ -496,7 +496,7 @@ def check_record(env: Env, *, num_games: int = 2, seed: int = 0) -> None:
     name = "check_record"
     for k in range(num_games):
         env.reset(seed=seed + k)
-        table, rng = Table(raw.game, seed=seed + k), _choices(seed + k)
+        table, rng = RecordedGame(raw.game, seed=seed + k), _choices(seed + k)
         for _ in _until_end(env):
             action = _choose(_observe(env, env.agent_selection), rng)
             try:
@@ -607,7 +607,7 @@ def check_game_leak(game: Game, *, num_games: int = 20, seed: int = 0) -> None:
                 _demand(False, name, f"seat {seat} sees what it can't know, in {_place(game, int(differing[0]))}")
             _check_same_answers(name, tables, drawn, rows[real["player"][rows] == seat])
         if round_number % 16 == 0:
-            others = Tables(game, num_games)
+            others = GameBatch(game, num_games)
             others.states[:], others.rngs[:] = drawn, tables.rngs
             others.advance(rows)
             _check_results(name, game, others.states[rows], others.returns(rows))
@@ -621,7 +621,7 @@ def check_game_record(game: Game, *, num_games: int = 20, seed: int = 0) -> None
     """
     name = "check_game_record"
     for k in range(min(num_games, 2)):
-        table, rng = Table(game, seed=seed + k), np.random.default_rng(seed + k)
+        table, rng = RecordedGame(game, seed=seed + k), np.random.default_rng(seed + k)
         twin = copy.deepcopy(table)
         while not table.over:
             action = int(rng.choice(np.flatnonzero(table.action_mask())))
@@ -643,7 +643,7 @@ def check_game_chance(game: Game, *, num_games: int = 20, seed: int = 0) -> None
     name, kernels = "check_game_chance", batch.for_game(game)
     rng, value = _choices(seed), np.zeros(game.max_chance_values, np.int16)
     for words in seed_words(seed, num_games):
-        table, events, decisions = Table(game, explicit_chance=True), 0, 0
+        table, events, decisions = RecordedGame(game, explicit_chance=True), 0, 0
         while not table.over:
             if not table.chance:
                 table.play(int(rng.choice(np.flatnonzero(table.action_mask()))))
@@ -991,7 +991,7 @@ def _check_returns(env: Env, raw: CardGameEnv) -> None:
     _check_results(name, raw.game, raw._states, due)
 
 
-def _check_round_trip(name: str, table: Table) -> None:
+def _check_round_trip(name: str, table: RecordedGame) -> None:
     record = to_record(table)
     read = json.loads(json.dumps(record, allow_nan=False))
     where = _difference(record, read)
@@ -1006,15 +1006,15 @@ def _check_round_trip(name: str, table: Table) -> None:
     _demand(not where, name, f"the record of the replay differs in {where}")
 
 
-def _deal(game: Game, num_games: int, seed: int) -> Tables:
-    tables = Tables(game, num_games)
+def _deal(game: Game, num_games: int, seed: int) -> GameBatch:
+    tables = GameBatch(game, num_games)
     tables.states["rng"] = seed_words(seed, num_games)
     tables.rngs[:] = seed_words(np.random.SeedSequence([seed, 1]), num_games)
     tables.start(np.arange(num_games))
     return tables
 
 
-def _decisions(tables: Tables, driver: int) -> Iterator[Array]:
+def _decisions(tables: GameBatch, driver: int) -> Iterator[Array]:
     """Plays all tables to their ends with a built-in player, stopping before each round of decisions at `rows`."""
     mask = np.zeros(tables.game.num_actions, np.int8)
     for _ in range(_MAX_STEPS):
@@ -1028,7 +1028,7 @@ def _decisions(tables: Tables, driver: int) -> Iterator[Array]:
     raise AssertionError(f"check_game_play: a game has not ended within {_MAX_STEPS} decisions")
 
 
-def _check_same_answers(name: str, tables: Tables, drawn: Array, rows: Array) -> None:
+def _check_same_answers(name: str, tables: GameBatch, drawn: Array, rows: Array) -> None:
     """Masks and the hand-written player's choices at `rows` must be the same in the states `drawn` for the mover."""
     answers, scratch = [], np.zeros(tables.game.num_actions, np.int8)
     for states in (tables.states, drawn):

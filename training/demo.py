@@ -12,10 +12,11 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks import tournament
-from card_envs.cli import run
-from training import train
-from training.config import CONFIGS
+from card_envs.cli import main as card_envs
+from card_envs.cli import parse
+from card_envs.cli.common import run
+from card_envs.training.run import FRESH_DEALS, read_run, train
+from card_envs.training.settings import CONFIGS
 
 GAME = "icons"
 OTHERS = ("icarus_club", "micons", "ice_points")
@@ -30,31 +31,31 @@ def free_folder(path: Path) -> Path:
     )
 
 
-def python() -> str:
-    """The interpreter as the reader can type it."""
-    executable, here = Path(sys.executable), Path.cwd()
-    return str(executable.relative_to(here) if executable.is_relative_to(here) else executable)
+def command() -> str:
+    """`card-envs` as the reader can type it."""
+    script, here = Path(sys.executable).with_name("card-envs"), Path.cwd()
+    return str(script.relative_to(here) if script.is_relative_to(here) else script)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="python -m training.demo", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python training/demo.py", description=__doc__)
     parser.add_argument("--out", default="runs/demo", metavar="DIR", help="default: runs/demo, or the next free name")
     parser.add_argument("--config", default=str(CONFIGS / "demo.yaml"), metavar="FILE", help="default: %(default)s")
     args, start = parser.parse_args(argv), time.perf_counter()
     folder = free_folder(Path(args.out))
-    code = run(train.train, train.parse([GAME, "--config", args.config, "--out", str(folder)]))
+    code = run(train, parse(["train", GAME, "--config", args.config, "--out", str(folder)]))
     if code:
         return code
     print("\nThe trained agent and the built-in policies, each alone among each other:\n", flush=True)
     policies = [str(folder / "best_model.zip"), "heuristic", "random"]
-    num_players = train.read_run(folder)[0].num_players
-    out = ["--games", "2000", "--seed", str(train.FRESH_DEALS), "--out", str(folder / "tournament"), "--records", "3"]
-    code = tournament.main([GAME, "--num-players", str(num_players), *policies, *out])
+    num_players = read_run(folder)[0].num_players
+    out = ["--games", "2000", "--seed", str(FRESH_DEALS), "--out", str(folder / "tournament"), "--records", "3"]
+    code = card_envs(["tournament", GAME, "--num-players", str(num_players), *policies, *out])
     if not code:
         print(f"\nLook at:        {folder / 'tournament' / 'report.html'}")
-        print(f"Watch a game:   {python()} -m card_envs replay {folder / 'tournament' / 'games.jsonl'}")
+        print(f"Watch a game:   {command()} replay {folder / 'tournament' / 'games.jsonl'}")
         for k, game in enumerate(OTHERS):
-            print(f"{'' if k else 'Train others:':<16}{python()} -m training.train {game}")
+            print(f"{'' if k else 'Train others:':<16}{command()} train {game}")
         print(f"                (settings: {CONFIGS.name}/*.yaml; each run ends with its table)")
         print(f"The whole demo took {time.perf_counter() - start:.0f} seconds.")
     return code

@@ -12,10 +12,10 @@ import numpy as np
 
 from card_envs.arena.markup import Row, bars, heat, histogram, intervals, link, page, table, td, text, wrap
 from card_envs.arena.records import positions
-from card_envs.arena.report import told_apart, verdict
+from card_envs.arena.report import is_surely_better, verdict
 from card_envs.arena.statistics import Estimate
 from card_envs.arena.tournament import RESULTS, Tournament
-from card_envs.files import whole_file
+from card_envs.files import atomic_write
 from card_envs.machine import machine
 
 GAMES = "games"  # the folder of the recorded games' pages
@@ -40,11 +40,11 @@ def write_html(tournament: Tournament, folder: Path) -> None:
     records = tournament.records
     shown = range(0, len(records), -(-len(records) // PAGES)) if records else range(0)
     for i in shown:
-        with whole_file(folder / GAMES / f"{_number(i)}.json") as file:
+        with atomic_write(folder / GAMES / f"{_number(i)}.json") as file:
             file.write(json.dumps(records[i], ensure_ascii=True) + "\n")
-        with whole_file(folder / GAMES / f"{_number(i)}.html") as file:
+        with atomic_write(folder / GAMES / f"{_number(i)}.html") as file:
             file.write(game_page(tournament, i))
-    with whole_file(folder / "report.html") as file:
+    with atomic_write(folder / "report.html") as file:
         file.write(_Report(tournament, folder, shown).page())
 
 
@@ -88,7 +88,7 @@ class _Report:
         for place, a in enumerate(order):
             note = ""
             if place + 1 < len(order):
-                sure, difference = told_apart(t, a, order[place + 1])
+                sure, difference = is_surely_better(t, a, order[place + 1])
                 note = f"ahead of {text(self.names[order[place + 1]])} by {_plain(difference)}: " + (
                     '<span class="sure">surely better</span>' if sure else _unsure()
                 )
@@ -231,7 +231,7 @@ class _Report:
         others = []
         for i, a in enumerate(self.order):
             for b in self.order[i + 1 :]:
-                sure, difference = told_apart(t, a, b)
+                sure, difference = is_surely_better(t, a, b)
                 how = '<span class="sure">surely better</span>' if sure else _unsure()
                 others.append([text(self.names[a]), td(wrap(text(self.names[b]))), td(str(difference)), td(how)])
         return (
@@ -312,7 +312,7 @@ def _command(tournament: Tournament) -> str:
     """The command line that plays the same games."""
     plan = tournament.plan
     options = plan.game.options_to_json()
-    command = ["python", "-m", "benchmarks.tournament", plan.game.name.rpartition("_v")[0], *map(str, plan.policies)]
+    command = ["card-envs", "tournament", plan.game.name.rpartition("_v")[0], *map(str, plan.policies)]
     command += ["--num-players", str(options.pop("num_players"))]
     for name, value in options.items():
         command += ["--option", f"{name}={json.dumps(value)}"]

@@ -14,7 +14,7 @@ from card_envs.games.game import Game
 from card_envs.kernels.rng import seed_words
 from card_envs.kernels.state import TRUNCATED
 from card_envs.policies.base import Policy
-from card_envs.policies.tables import Fault, Tables
+from card_envs.policies.game_batch import Fault, GameBatch
 
 TABLES_AT_ONCE = 1024
 
@@ -137,7 +137,7 @@ def play_games(
 def _play_part(
     game: Game, policies: Sequence[Policy], games: Games, log_actions: bool, faults: Literal["error", "loss"]
 ) -> Results:
-    tables = Tables(game, len(games), policies, log_actions=log_actions, forfeits=faults == "loss")
+    tables = GameBatch(game, len(games), policies, log_actions=log_actions, forfeits=faults == "loss")
     rows = np.arange(len(games))
     tables.states["rng"] = games.chance
     tables.rngs[:] = games.choices

@@ -12,10 +12,10 @@ import numpy as np
 import numpy.typing as npt
 
 from card_envs.errors import CardEnvsError, RecordError, unknown_name
-from card_envs.files import whole_file
+from card_envs.files import atomic_write
 from card_envs.games import GAMES, game_class
 from card_envs.games.game import Game
-from card_envs.games.table import Table
+from card_envs.games.recorded_game import RecordedGame
 
 FORMAT = "card-envs-record/1"
 _REQUIRED = ("format", "game", "options", "events", "truncated", "scores", "winners", "returns")
@@ -24,7 +24,7 @@ _short = reprlib.Repr()  # values from foreign files, for messages: neither endl
 _short.maxlevel, _short.maxdict, _short.maxlist, _short.maxstring, _short.maxlong = 3, 8, 8, 60, 40
 
 
-def to_record(table: Table, **further: Any) -> dict[str, Any]:
+def to_record(table: RecordedGame, **further: Any) -> dict[str, Any]:
     """The record of a finished game.
 
     Args:
@@ -37,21 +37,21 @@ def to_record(table: Table, **further: Any) -> dict[str, Any]:
     if not table.over:
         raise RecordError("a game that has not ended can't be saved as a record")
     for key in further:
-        if key in (*_REQUIRED, "resolution"):
+        if key in (*_REQUIRED, "event_log"):
             raise RecordError(f"{key!r} is a key of the record itself; name the further one otherwise")
-    resolution = table.game.resolution(table.state)
+    event_log = table.game.event_log(table.state)
     return {
         "format": FORMAT,
         "game": table.game.name,
         "options": table.game.options_to_json(),
         "events": table.events,
         **_ending(table),
-        **({"resolution": resolution} if resolution else {}),
+        **({"event_log": event_log} if event_log else {}),
         **further,
     }
 
 
-def _ending(table: Table) -> dict[str, Any]:
+def _ending(table: RecordedGame) -> dict[str, Any]:
     agents, state = table.game.agents, table.state
     return {
         "truncated": table.truncated,
@@ -63,7 +63,7 @@ def _ending(table: Table) -> dict[str, Any]:
 
 def record_of(game: Game, chance: npt.NDArray[np.uint64], actions: Iterable[int], **further: Any) -> dict[str, Any]:
     """The record of a game that was played in a batch, from its chance words, uint64 (2,), and its actions."""
-    table = Table(game, explicit_chance=True)
+    table = RecordedGame(game, explicit_chance=True)
     table.states["rng"] = chance
     table.explicit_chance = False
     table.draw_chance()
@@ -75,7 +75,7 @@ def record_of(game: Game, chance: npt.NDArray[np.uint64], actions: Iterable[int]
 def write_records(path: str | Path, records: Iterable[dict[str, Any]]) -> int:
     """Writes a `.jsonl` file, whole or not at all; returns how many records it holds."""
     count = 0
-    with whole_file(path, "wb") as file:
+    with atomic_write(path, "wb") as file:
         for record in records:
             line = json.dumps(record, ensure_ascii=False, allow_nan=False) + "\n"
             file.write(line.encode("utf-8", "backslashreplace"))  # half a surrogate pair becomes JSON's own escape
@@ -128,7 +128,7 @@ def _check_keys(record: Any) -> None:
         raise RecordError(f"events are {_short.repr(record['events'])}, expected is a list")
 
 
-def replay(record: dict[str, Any], line: int = 1) -> Table:
+def replay(record: dict[str, Any], line: int = 1) -> RecordedGame:
     """Plays a record event by event with every check.
 
     Args:
@@ -146,11 +146,11 @@ def replay(record: dict[str, Any], line: int = 1) -> Table:
     return table
 
 
-def positions(record: dict[str, Any], line: int = 1) -> Iterator[Table]:
+def positions(record: dict[str, Any], line: int = 1) -> Iterator[RecordedGame]:
     """The game before each event of a record and at its end: one table, which goes on. See `replay`."""
     try:
         _check_keys(record)
-        table = Table(_game_of(record), explicit_chance=True)
+        table = RecordedGame(_game_of(record), explicit_chance=True)
     except (CardEnvsError, RecursionError) as error:  # a value may be nested without end
         raise RecordError(f"line {line}: {_clipped(error)}") from None
     events = record["events"]
@@ -188,7 +188,7 @@ def _game_of(record: dict[str, Any]) -> Game:
     return cls.from_record(options)
 
 
-def _apply(table: Table, event: Any) -> None:
+def _apply(table: RecordedGame, event: Any) -> None:
     if not isinstance(event, list) or not event or not isinstance(event[0], str):
         raise CardEnvsError(f"expected is a list that begins with 'chance' or a player, not {_short.repr(event)}")
     if event[0] == "chance":

@@ -11,12 +11,12 @@ from typing import Any
 from card_envs.arena.statistics import Estimate
 from card_envs.arena.tournament import Tournament
 from card_envs.errors import CardEnvsError
-from card_envs.files import whole_file
+from card_envs.files import atomic_write
 
 ABOVE, BELOW, OPEN = "#1f6fbf", "#d06214", "#5b6675"  # surely above a fair share, surely below it, neither
 
 
-def told_apart(tournament: Tournament, a: int, b: int) -> tuple[bool, Estimate]:
+def is_surely_better(tournament: Tournament, a: int, b: int) -> tuple[bool, Estimate]:
     """Whether A is surely better than B (the 95% interval of its lead leaves out 0), and the lead."""
     difference = tournament.difference(a, b)
     return difference.low > 0, difference
@@ -25,7 +25,7 @@ def told_apart(tournament: Tournament, a: int, b: int) -> tuple[bool, Estimate]:
 def verdict(tournament: Tournament) -> str:
     """Who is best, by how much, and how surely, in a sentence or two."""
     names, (first, *others) = tournament.names, tournament.order()
-    near = [b for b in others if not told_apart(tournament, first, b)[0]]
+    near = [b for b in others if not is_surely_better(tournament, first, b)[0]]
     lead = tournament.difference(first, others[0])
     by = f"by {lead.mean:.3f} ± {lead.half_width:.3f}"
     if len(others) == 1 and not near:
@@ -136,7 +136,7 @@ def _figures(estimate: Estimate | None) -> Any:
 
 def write_json(tournament: Tournament, path: Path) -> None:
     """See `as_json`."""
-    with whole_file(path) as file:
+    with atomic_write(path) as file:
         json.dump(as_json(tournament), file, indent=2, ensure_ascii=False)
 
 
@@ -144,7 +144,7 @@ def write_csv(tournament: Tournament, path: Path) -> None:
     """One row for each ordered pair: A alone among B's."""
     n = tournament.game.num_players
     columns = ("policy", "among", "deals", "games", "mean_return", "return_ci95", "win_share", "win_share_ci95")
-    with whole_file(path) as file:
+    with atomic_write(path) as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow([*columns, "decisions", *(f"return_seat_{seat}" for seat in range(n))])
         for (a, b), lineup in tournament.pairings.items():
@@ -199,5 +199,5 @@ def write_picture(tournament: Tournament, path: Path) -> None:
     right.spines[:].set_visible(False)
     about = f"{tournament.game.title}, {tournament.game.num_players} players, {tournament.num_games:,} games"
     figure.suptitle("\n".join([about, *textwrap.wrap(_literal(verdict(tournament)), 85 + 6 * count)]), fontsize=11)
-    with whole_file(path, "wb") as file:
+    with atomic_write(path, "wb") as file:
         figure.savefig(file, format="png", dpi=130)

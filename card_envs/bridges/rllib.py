@@ -20,11 +20,11 @@ import numpy.typing as npt
 from card_envs.envs.aec import ILLEGAL_ACTION, checked_choice, checked_seed, seat_spaces
 from card_envs.errors import CardEnvsError, IllegalActionError
 from card_envs.games import make_game
-from card_envs.games.table import illegal_message
+from card_envs.games.recorded_game import illegal_message
 from card_envs.kernels.rng import seed_words
 from card_envs.kernels.state import TERMINATED, TRUNCATED
 from card_envs.policies.base import Decisions, choose_actions
-from card_envs.policies.tables import ASKED, Tables
+from card_envs.policies.game_batch import CALLER, GameBatch
 
 try:
     import torch
@@ -89,8 +89,8 @@ class CardMultiAgentEnv(MultiAgentEnv):
         if isinstance(config, EnvContext):
             self._seed_key = (config.worker_index or 0, config.vector_index)
             config.vector_index += 1
-        self._tables = Tables(self.game, 1, skip_forced=skip_forced)
-        self._tables.drivers[:] = ASKED
+        self._tables = GameBatch(self.game, 1, skip_forced=skip_forced)
+        self._tables.drivers[:] = CALLER
         self._seed(None)
         self._mask = np.zeros(self.game.num_actions, np.int8)  # of the seat that is asked; zeros for nobody
 
@@ -157,8 +157,8 @@ class CardMultiAgentEnv(MultiAgentEnv):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         state = dict(state)
-        self._tables = Tables(state["game"], 1, skip_forced=state.pop("_skip_forced"))
-        self._tables.drivers[:] = ASKED
+        self._tables = GameBatch(state["game"], 1, skip_forced=state.pop("_skip_forced"))
+        self._tables.drivers[:] = CALLER
         self._tables.states[:] = state.pop("_states")
         self.__dict__.update(state)
 

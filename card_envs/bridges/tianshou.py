@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from card_envs.envs.aec import seat_spaces
-from card_envs.envs.learner import LearnerTables, Opponents
+from card_envs.envs.learner import LearnerBatch, Opponents
 from card_envs.errors import CardEnvsError, IllegalActionError
 from card_envs.games import make_game
 
@@ -54,7 +54,7 @@ class LearnerVectorEnv(BaseVectorEnv):
     ) -> None:
         # without super().__init__(), which would make one worker a game
         self.game = make_game(game, num_players, **options)
-        self._learner = LearnerTables(self.game, num_envs, opponents, seat, skip_forced)
+        self._learner = LearnerBatch(self.game, num_envs, opponents, seat, skip_forced)
         self.env_num = self._learner.num_envs
         self.is_closed = False
         observation_space, self._action_space = seat_spaces(self.game)

@@ -22,7 +22,7 @@ from pettingzoo.utils.env import AECEnv, AECIterable
 
 from card_envs.errors import CardEnvsError, IllegalActionError
 from card_envs.games.game import Game
-from card_envs.games.table import illegal_message
+from card_envs.games.recorded_game import illegal_message
 from card_envs.kernels import batch
 from card_envs.kernels.rng import seed_words
 from card_envs.kernels.state import TERMINATED
@@ -94,7 +94,7 @@ class CardGameEnv(AECEnv[str, dict[str, npt.NDArray[Any]], int]):
         self._states = game.initial.copy()
         self._states["rng"] = seed_words(None, 1)
         self._mask = np.zeros(game.num_actions, np.int8)
-        self._value = np.zeros(game.max_chance_values, np.int16)
+        self._outcome = np.zeros(game.max_chance_values, np.int16)
         self._started = False
         self._player = -1  # the seat that is asked, -1 for nobody
         self._offender = -1  # the seat that ended the game by an illegal action
@@ -153,7 +153,7 @@ class CardGameEnv(AECEnv[str, dict[str, npt.NDArray[Any]], int]):
                 raise CardEnvsError(f"chance event {event[0]!r} is not due, expected is {due or 'a decision'!r}")
             self._kernels.apply_chance(states, 0, self.game.chance_from_json(states[0], event[1]))
         while states[0].chance:
-            self._kernels.chance(states, 0, self._value)
+            self._kernels.chance(states, 0, self._outcome)
         self._states = states
         self._started = True
         self._kernels.legal(states, 0, self._mask)
@@ -182,7 +182,7 @@ class CardGameEnv(AECEnv[str, dict[str, npt.NDArray[Any]], int]):
         if not 0 <= action < self.game.num_actions or not self._mask[action]:
             self._refuse(action)
             return
-        player = self._kernels.step(self._states, 0, action, self._mask, self._value)
+        player = self._kernels.step(self._states, 0, action, self._mask, self._outcome)
         self.rewards = dict.fromkeys(self.agents, 0.0)
         if player < 0:
             self._finish()
@@ -236,10 +236,10 @@ class CardGameEnv(AECEnv[str, dict[str, npt.NDArray[Any]], int]):
         print(text)
         return None
 
-    def resolution(self) -> list[str]:
-        """What has happened in this game, one line an event, for displays; see `Game.resolution`."""
+    def event_log(self) -> list[str]:
+        """What has happened in this game, one line an event, for displays; see `Game.event_log`."""
         self._require_start()
-        return self.game.resolution(self._states[0])
+        return self.game.event_log(self._states[0])
 
     def close(self) -> None:
         """Nothing is held that needs closing."""

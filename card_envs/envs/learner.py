@@ -20,7 +20,7 @@ from card_envs.kernels.rng import seed_words
 from card_envs.kernels.seating import seat_players
 from card_envs.kernels.state import TRUNCATED
 from card_envs.policies import Policy, make_policy
-from card_envs.policies.tables import ASKED, Tables
+from card_envs.policies.game_batch import CALLER, GameBatch
 
 Opponents = str | Policy | Sequence[str | Policy] | Mapping[str, float]
 
@@ -30,7 +30,7 @@ def _is_share(value: Any) -> bool:
 
 
 @dataclass(frozen=True)
-class Ended:
+class FinishedEpisodes:
     """The games that ended in a step.
 
     Attributes:
@@ -52,7 +52,7 @@ class Ended:
     seat: npt.NDArray[np.int64]
 
 
-class LearnerTables:
+class LearnerBatch:
     """`num_envs` games, each with one seat for the learner.
 
     Args:
@@ -84,7 +84,7 @@ class LearnerTables:
         self.game = game
         self.num_envs = int(num_envs)
         self.seat = self._checked_seat(seat)
-        self.tables = Tables(game, num_envs, skip_forced=skip_forced)
+        self.tables = GameBatch(game, num_envs, skip_forced=skip_forced)
         self.seats = np.zeros(num_envs, np.int64)
         self.illegal_actions = 0
         self._all = np.arange(num_envs)
@@ -149,7 +149,7 @@ class LearnerTables:
         self.running[rows] = True
         self._look(rows)
 
-    def step(self, actions: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.float32], Ended]:
+    def step(self, actions: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.float32], FinishedEpisodes]:
         """The learner acts in every game; games that end are dealt afresh.
 
         Args:
@@ -165,7 +165,7 @@ class LearnerTables:
 
     def step_without_deal(
         self, actions: npt.NDArray[np.int64], rows: npt.NDArray[np.int64] | None = None
-    ) -> tuple[npt.NDArray[np.float32], Ended]:
+    ) -> tuple[npt.NDArray[np.float32], FinishedEpisodes]:
         """As `step`, but games that ended stay as they are, their masks all ones, until `reset(rows)`.
 
         Args:
@@ -208,7 +208,7 @@ class LearnerTables:
         """Seats and starts games at `rows`; returns those that ended before the learner was asked."""
         tables, n = self.tables, self.game.num_players
         tables.start(rows)
-        seat_players(rows, n, self.seat, ASKED, self._shares, tables.drivers, self.seats, tables.rngs)
+        seat_players(rows, n, self.seat, CALLER, self._shares, tables.drivers, self.seats, tables.rngs)
         if self._fixed is not None:
             for k, driver in enumerate(self._fixed, start=1):
                 tables.drivers[rows, (self.seats[rows] + k) % n] = driver
@@ -222,11 +222,11 @@ class LearnerTables:
         decisions = self.tables.decisions(rows)
         self.observation[rows], self.action_mask[rows] = decisions.observation, decisions.action_mask
 
-    def _ended(self, rows: npt.NDArray[np.int64], legal: npt.NDArray[np.bool_]) -> Ended:
+    def _ended(self, rows: npt.NDArray[np.int64], legal: npt.NDArray[np.bool_]) -> FinishedEpisodes:
         states, seats = self.tables.states[rows], self.seats[rows]
         each = np.arange(len(rows))
         paid = np.where(legal[rows], self.tables.returns(rows)[each, seats], -1.0)
-        return Ended(
+        return FinishedEpisodes(
             rows,
             self.tables.observe(rows, seats),
             states["end"] == TRUNCATED,

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from card_envs.envs.aec import checked_seed, seat_spaces
-from card_envs.envs.learner import LearnerTables, Opponents
+from card_envs.envs.learner import LearnerBatch, Opponents
 from card_envs.errors import CardEnvsError
 from card_envs.games.game import Game
 
@@ -30,7 +30,7 @@ class CardVecEnv(VecEnv):
     Args:
         game: what is played.
         num_envs: how many games at once.
-        opponents: who plays the other seats; see `LearnerTables`.
+        opponents: who plays the other seats; see `LearnerBatch`.
         seat: the learner's seat; None draws it anew for each game.
         skip_forced: the learner's decisions with one legal option are taken without asking.
         seed: seeds all games; None takes fresh entropy.
@@ -45,10 +45,10 @@ class CardVecEnv(VecEnv):
         seat: int | None = None,
         skip_forced: bool = True,
         seed: int | None = None,
-        learner: LearnerTables | None = None,
+        learner: LearnerBatch | None = None,
     ) -> None:
         self.game = game
-        self.learner = learner or LearnerTables(game, num_envs, opponents, seat, skip_forced)
+        self.learner = learner or LearnerBatch(game, num_envs, opponents, seat, skip_forced)
         if self.learner.num_envs != num_envs:
             raise CardEnvsError(f"num_envs is {num_envs}, but the learner given has {self.learner.num_envs} games")
         self.render_mode = None

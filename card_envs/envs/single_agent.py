@@ -9,10 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from card_envs.envs.aec import ILLEGAL_ACTION, RENDER_MODES, checked_choice, seat_spaces
-from card_envs.envs.learner import LearnerTables, Opponents
+from card_envs.envs.learner import LearnerBatch, Opponents
 from card_envs.errors import CardEnvsError, IllegalActionError, RenderModeError
 from card_envs.games import make_game
-from card_envs.games.table import illegal_message
+from card_envs.games.recorded_game import illegal_message
 
 
 class SingleAgentEnv(gymnasium.Env[npt.NDArray[np.float32], np.int64]):
@@ -24,7 +24,7 @@ class SingleAgentEnv(gymnasium.Env[npt.NDArray[np.float32], np.int64]):
     Args:
         game: its id, "icarus_club_v0".
         num_players: seats at the table; None takes the game's default.
-        opponents: who plays the other seats; see `LearnerTables`.
+        opponents: who plays the other seats; see `LearnerBatch`.
         seat: the learner's seat; None draws it anew for each game.
         skip_forced: decisions with one legal option are taken without asking.
         illegal_action: "terminate" (reward -1 and the end of the game) or "raise" (the game stays as it was).
@@ -54,7 +54,7 @@ class SingleAgentEnv(gymnasium.Env[npt.NDArray[np.float32], np.int64]):
         self.illegal_action = checked_choice("illegal_action", illegal_action, ILLEGAL_ACTION)
         self.observation_space, self.action_space = seat_spaces(self.game)
         self.observation_layout = self.game.layout
-        self._learner = LearnerTables(self.game, 1, opponents, seat, skip_forced)
+        self._learner = LearnerBatch(self.game, 1, opponents, seat, skip_forced)
         self._started, self._over = False, True
 
     def reset(

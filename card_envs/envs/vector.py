@@ -14,7 +14,7 @@ from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_space
 
 from card_envs.envs.aec import checked_choice, checked_seed, seat_spaces
-from card_envs.envs.learner import Ended, LearnerTables, Opponents
+from card_envs.envs.learner import FinishedEpisodes, LearnerBatch, Opponents
 from card_envs.games import make_game
 
 _Scalar = TypeVar("_Scalar", bound=np.generic)
@@ -67,7 +67,7 @@ class CardVectorEnv(gymnasium.vector.VectorEnv):
         **options: Any,
     ) -> None:
         self.game = make_game(game, num_players, **options)
-        self._learner = LearnerTables(self.game, num_envs, opponents, seat, skip_forced)
+        self._learner = LearnerBatch(self.game, num_envs, opponents, seat, skip_forced)
         self.num_envs = self._learner.num_envs
         self.render_mode = checked_choice("render_mode", render_mode, (None,))
         mode = autoreset_mode.value if isinstance(autoreset_mode, AutoresetMode) else autoreset_mode
@@ -121,7 +121,7 @@ class CardVectorEnv(gymnasium.vector.VectorEnv):
     def _infos(self) -> dict[str, Any]:
         return {"action_mask": self.action_masks(), "_action_mask": np.ones(self.num_envs, bool)}
 
-    def _rows(self, name: str, values: npt.NDArray[np.int64], ended: Ended) -> dict[str, Any]:
+    def _rows(self, name: str, values: npt.NDArray[np.int64], ended: FinishedEpisodes) -> dict[str, Any]:
         """A value of the games that ended, with Gymnasium's mask of where it is present."""
         if not len(ended.rows):
             return {}
@@ -129,7 +129,7 @@ class CardVectorEnv(gymnasium.vector.VectorEnv):
         full[ended.rows], present[ended.rows] = values, True
         return {name: full, f"_{name}": present}
 
-    def _final(self, ended: Ended) -> dict[str, Any]:
+    def _final(self, ended: FinishedEpisodes) -> dict[str, Any]:
         present = np.zeros(self.num_envs, bool)
         present[ended.rows] = True
         final_obs = np.full(self.num_envs, None, object)

@@ -48,7 +48,7 @@ class Rules(NamedTuple):
             `rng` among what is possible; `observe` and `legal_actions` of that seat stay the same to the bit.
         heuristic: `(s, mask, rng) -> int`. The hand-written player's choice among the 1s of `mask` for the seat
             `s.player`; it uses only what that seat may know.
-        judge: `(s, out)`. Writes the return that every seat may expect (float64, (max players,)) into `out`, for
+        evaluate: `(s, out)`. Writes the return that every seat may expect (float64, (max players,)) into `out`, for
             searches that don't play on to the end. A rough guess serves; by default it is 0 for all before the end.
     """
 
@@ -59,7 +59,7 @@ class Rules(NamedTuple):
     observe: Callable[..., Any]
     resample: Callable[..., Any]
     heuristic: Callable[..., Any]
-    judge: Callable[..., Any] = returns
+    evaluate: Callable[..., Any] = returns
 
 
 class Segment(NamedTuple):
@@ -276,7 +276,7 @@ class Game:
         """
         raise NotImplementedError
 
-    def resolution(self, state: Any) -> list[str]:
+    def event_log(self, state: Any) -> list[str]:
         """What has happened so far, one line an event, in games whose chance events and actions alone don't tell it.
 
         Records hold it for whoever displays them; empty for the other games.

@@ -19,8 +19,8 @@ from card_envs.kernels.state import RUNNING, returns
 if TYPE_CHECKING:
     from card_envs.games.game import Game
 
-# Who answers for a seat inside a kernel. Every number from OUTSIDE up is somebody outside: the kernel stops and asks.
-RANDOM, HEURISTIC, OUTSIDE = range(3)
+# Who answers for a seat inside a kernel. Every number from CALLER up is somebody outside: the kernel stops and asks.
+RANDOM, HEURISTIC, CALLER = range(3)
 # What `advance` answers instead of a driver's number.
 ENDED, LOG_FULL = -1, -2
 
@@ -29,41 +29,43 @@ class Kernels(NamedTuple):
     """The compiled loops of one game.
 
     Attributes:
-        start: `(states, rows, initial, value)`. A fresh game at each row, dealt with the generator that was in the row.
+        start: `(states, rows, initial, outcome)`. A fresh game at each row, dealt with the generator that was in
+            the row.
         apply: `(states, row, action)`. One action at one table; due chance stays due.
-        step: `(states, row, action, mask, value) -> int`. One legal action at one table, chance included, then the
+        step: `(states, row, action, mask, outcome) -> int`. One legal action at one table, chance included, then the
             mask; returns the seat to act, -1 after the end. The path of the AEC environment.
         observe: `(states, row, seat, at, out)`.
         observe_rows: `(states, rows, seats, at, out)`. Observations into `out[i]` for `rows[i]`.
         legal: `(states, row, mask) -> int`.
-        chance: `(states, row, value) -> int`. Draws and carries out one due chance event; returns its length.
-        apply_chance: `(states, row, value)`. Carries out one due chance event with a value handed in.
+        chance: `(states, row, outcome) -> int`. Draws and carries out one due chance event; returns its length.
+        apply_chance: `(states, row, outcome)`. Carries out one due chance event with an outcome handed in.
         ask: `(states, rows, at, obs, masks)`. Observation into `obs[i]` and mask into `masks[i]` of the seat to act at
             `rows[i]`.
-        act: `(states, rows, actions, mask, value, counts, log) -> int`. One action at each row; stops at the first
+        act: `(states, rows, actions, mask, outcome, counts, log) -> int`. One action at each row; stops at the first
             illegal one and returns its position in `rows`, else -1. Rows before it have moved, it and those after it
             have not. At a table that has ended every action is illegal.
-        advance: `(states, rows, drivers, skip_forced, rngs, mask, value, counts, log, who)`. Plays each row on until it
+        advance: `(states, rows, drivers, skip_forced, rngs, mask, outcome, counts, log, who)`. Plays each row on until
+            it
             has ended (`who[i]` = `ENDED`), somebody outside must decide (`who[i]` = that driver's number), or the log
             needs more room (`LOG_FULL`). `drivers` (int8, (B, max players)) says who answers for each seat; `rngs`
             (uint64, (B, 2)) are the policies' generators; `counts` (int64, (B,)) counts decisions; `log` (int16, (B,
             L)) keeps the actions, unless L is 0.
         decide: `(states, rows, driver, rngs, mask, actions)`. A built-in driver's choice for the seat to act.
-        skip: `(states, rows, decisions, driver, rngs, mask, value)`. Plays the first `decisions[i]` decisions of
-            `rows[i]` with every seat answered by `driver` (`RANDOM` or `HEURISTIC`), but never to the end.
-        value_actions: `(states, rows, playouts, length, driver, rngs, mask, value, out)`. Into `out[i, a]` (float64,
+        fast_forward: `(states, rows, decisions, driver, rngs, mask, outcome)`. Plays the first `decisions[i]` decisions
+            of `rows[i]` with every seat answered by `driver` (`RANDOM` or `HEURISTIC`), but never to the end.
+        value_actions: `(states, rows, playouts, length, driver, rngs, mask, outcome, out)`. Into `out[i, a]` (float64,
             (len(rows), A)) the mean return of the seat to act at `rows[i]` over `playouts[i]` playouts after each legal
             action `a`, else 0. A playout begins from what that seat can't tell from the state (`resample`); every seat
             is answered by `driver` (`RANDOM` or `HEURISTIC`), to the end or for `length` decisions, after which the
-            state is judged (`Rules.judge`). All actions meet the same hidden cards and random numbers, so that their
-            differences are sharp.
-        play: `(states, initial, rngs, steps, at, obs, mask, value)`. `steps` random decisions at each table with mask
+            state is evaluated (`Rules.evaluate`). All actions meet the same hidden cards and random numbers, so that
+            their differences are sharp.
+        play: `(states, initial, rngs, steps, at, obs, mask, outcome)`. `steps` random decisions at each table with mask
             and observation at every decision, games starting over by themselves; what the throughput benchmark
             measures.
-        move: `(s, action, value)`. One legal action and all chance after it, in one state; for further kernels.
-        play_out: `(s, length, driver, rng, mask, value, paid)`. Plays one state on with every seat answered by
+        move: `(s, action, outcome)`. One legal action and all chance after it, in one state; for further kernels.
+        play_out: `(s, length, driver, rng, mask, outcome, paid)`. Plays one state on with every seat answered by
             `driver`, to its end or for `length` decisions; into `paid` (float64, (max players,)) the returns, or what
-            they are judged to be; likewise.
+            they are evaluated to be; likewise.
         returns: `(states, rows, out)`. Returns of ended games, float64, (len(rows), players).
         resample: `(states, row, seat, rng)`.
     """
@@ -80,7 +82,7 @@ class Kernels(NamedTuple):
     act: Callable[..., Any]
     advance: Callable[..., Any]
     decide: Callable[..., Any]
-    skip: Callable[..., Any]
+    fast_forward: Callable[..., Any]
     value_actions: Callable[..., Any]
     play: Callable[..., Any]
     move: Callable[..., Any]
@@ -99,40 +101,40 @@ def _build(name: str, rules: Any) -> Kernels:
     compiled = functools.partial(jit, game=name, rules=rules.apply_action)
     draw_chance, carry_out_chance = rules.draw_chance, rules.apply_chance
     legal_actions, apply_action, observe_seat = rules.legal_actions, rules.apply_action, rules.observe
-    heuristic, resample_state, judge = rules.heuristic, rules.resample, rules.judge
+    heuristic, resample_state, evaluate = rules.heuristic, rules.resample, rules.evaluate
 
     @compiled
-    def resolve_chance(s, value):
+    def resolve_chance(s, outcome):
         while s.chance != 0:
-            count = draw_chance(s, value)
-            carry_out_chance(s, value[:count])
+            count = draw_chance(s, outcome)
+            carry_out_chance(s, outcome[:count])
 
     @compiled
-    def move(s, action, value):
+    def move(s, action, outcome):
         apply_action(s, action)
-        resolve_chance(s, value)
+        resolve_chance(s, outcome)
 
     @compiled
-    def fresh(states, row, initial, value):
+    def fresh(states, row, initial, outcome):
         r0, r1 = states[row].rng[0], states[row].rng[1]
         states[row] = initial[0]
         s = states[row]
         s.rng[0], s.rng[1] = r0, r1
-        resolve_chance(s, value)
+        resolve_chance(s, outcome)
 
     @compiled
-    def start(states, rows, initial, value):
+    def start(states, rows, initial, outcome):
         for i in range(rows.shape[0]):
-            fresh(states, rows[i], initial, value)
+            fresh(states, rows[i], initial, outcome)
 
     @compiled
     def apply(states, row, action):
         apply_action(states[row], action)
 
     @compiled
-    def step(states, row, action, mask, value):
+    def step(states, row, action, mask, outcome):
         s = states[row]
-        move(s, action, value)
+        move(s, action, outcome)
         if s.end == RUNNING:
             legal_actions(s, mask)
             return s.player
@@ -157,15 +159,15 @@ def _build(name: str, rules: Any) -> Kernels:
         return 0
 
     @compiled
-    def chance(states, row, value):
+    def chance(states, row, outcome):
         s = states[row]
-        count = draw_chance(s, value)
-        carry_out_chance(s, value[:count])
+        count = draw_chance(s, outcome)
+        carry_out_chance(s, outcome[:count])
         return count
 
     @compiled
-    def apply_chance(states, row, value):
-        carry_out_chance(states[row], value)
+    def apply_chance(states, row, outcome):
+        carry_out_chance(states[row], outcome)
 
     @compiled
     def ask(states, rows, at, obs, masks):
@@ -181,7 +183,7 @@ def _build(name: str, rules: Any) -> Kernels:
         counts[row] += 1
 
     @compiled
-    def act(states, rows, actions, mask, value, counts, log):
+    def act(states, rows, actions, mask, outcome, counts, log):
         for i in range(rows.shape[0]):
             s = states[rows[i]]
             if s.end != RUNNING or s.chance != 0:
@@ -189,7 +191,7 @@ def _build(name: str, rules: Any) -> Kernels:
             legal_actions(s, mask)
             if actions[i] < 0 or actions[i] >= mask.shape[0] or mask[actions[i]] == 0:
                 return i
-            move(s, actions[i], value)
+            move(s, actions[i], outcome)
             note(rows[i], actions[i], counts, log)
         return -1
 
@@ -200,7 +202,7 @@ def _build(name: str, rules: Any) -> Kernels:
         return random_legal(rng, mask, options)
 
     @compiled
-    def advance(states, rows, drivers, skip_forced, rngs, mask, value, counts, log, who):
+    def advance(states, rows, drivers, skip_forced, rngs, mask, outcome, counts, log, who):
         for i in range(rows.shape[0]):
             row = rows[i]
             s = states[row]
@@ -211,11 +213,11 @@ def _build(name: str, rules: Any) -> Kernels:
                     break
                 options = legal_actions(s, mask)
                 driver = drivers[row, s.player]
-                if driver >= OUTSIDE and not (options == 1 and skip_forced):
+                if driver >= CALLER and not (options == 1 and skip_forced):
                     who[i] = driver
                     break
                 action = choose(s, driver, mask, options, rngs[row])
-                move(s, action, value)
+                move(s, action, outcome)
                 note(row, action, counts, log)
 
     @compiled
@@ -226,31 +228,31 @@ def _build(name: str, rules: Any) -> Kernels:
             actions[i] = choose(s, driver, mask, options, rngs[rows[i]])
 
     @compiled
-    def skip(states, rows, decisions, driver, rngs, mask, value):
+    def fast_forward(states, rows, decisions, driver, rngs, mask, outcome):
         before = states[:1].copy()
         for i in range(rows.shape[0]):
             s = states[rows[i]]
             for _ in range(decisions[i]):
                 before[0] = s
                 options = legal_actions(s, mask)
-                move(s, choose(s, driver, mask, options, rngs[rows[i]]), value)
+                move(s, choose(s, driver, mask, options, rngs[rows[i]]), outcome)
                 if s.end != RUNNING:
                     states[rows[i]] = before[0]
                     break
 
     @compiled
-    def play_out(s, length, driver, rng, mask, value, paid):
+    def play_out(s, length, driver, rng, mask, outcome, paid):
         for _ in range(length):
             if s.end != RUNNING:
                 break
-            move(s, choose(s, driver, mask, legal_actions(s, mask), rng), value)
+            move(s, choose(s, driver, mask, legal_actions(s, mask), rng), outcome)
         if s.end == RUNNING:
-            judge(s, paid)
+            evaluate(s, paid)
         else:
             returns(s, paid)
 
     @compiled
-    def value_actions(states, rows, playouts, length, driver, rngs, mask, value, out):
+    def value_actions(states, rows, playouts, length, driver, rngs, mask, outcome, out):
         copies, legal = np.concatenate((states[:1], states[:1])), np.empty_like(mask)
         paid = np.zeros(states[0].winner.shape[0])
         seed, rng = np.zeros(2, np.uint64), np.zeros(2, np.uint64)
@@ -267,20 +269,20 @@ def _build(name: str, rules: Any) -> Kernels:
                         copies[1] = copies[0]
                         s = copies[1]
                         rng[:] = seed
-                        move(s, action, value)
-                        play_out(s, length, driver, rng, mask, value, paid)
+                        move(s, action, outcome)
+                        play_out(s, length, driver, rng, mask, outcome, paid)
                         out[i, action] += paid[seat] / playouts[i]
 
     @compiled
-    def play(states, initial, rngs, steps, at, obs, mask, value):
+    def play(states, initial, rngs, steps, at, obs, mask, outcome):
         for row in range(states.shape[0]):
             s = states[row]
             for _ in range(steps):
                 if s.end != RUNNING:
-                    fresh(states, row, initial, value)
+                    fresh(states, row, initial, outcome)
                 options = legal_actions(s, mask)
                 observe_seat(s, s.player, at[0], obs)
-                move(s, random_legal(rngs[row], mask, options), value)
+                move(s, random_legal(rngs[row], mask, options), outcome)
 
     @compiled
     def returns_of(states, rows, out):
@@ -304,7 +306,7 @@ def _build(name: str, rules: Any) -> Kernels:
         act=act,
         advance=advance,
         decide=decide,
-        skip=skip,
+        fast_forward=fast_forward,
         value_actions=value_actions,
         play=play,
         move=move,

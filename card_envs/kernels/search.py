@@ -13,7 +13,7 @@ differs:
 - A decision with one option is passed without spending a simulation's one new node on it.
 - With playouts by the heuristic, its choice also guides the tree, as the prior in PUCT's rule (Silver et al.,
   "Mastering the game of Go without human knowledge", 2017); with random playouts the rule is UCB1.
-- A playout may stop before the end, where the game's `Rules.judge` says what the table promises.
+- A playout may stop before the end, where the game's `Rules.evaluate` says what the table promises.
 """
 
 from __future__ import annotations

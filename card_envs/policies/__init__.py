@@ -11,11 +11,11 @@ from card_envs.errors import CardEnvsError, unknown_name
 from card_envs.games.game import Game
 from card_envs.policies.base import BuiltInPolicy, Decisions, Policy
 from card_envs.policies.external import as_policy, import_policy
+from card_envs.policies.game_batch import GameBatch
 from card_envs.policies.search import KINDS as LOOK_AHEAD
 from card_envs.policies.search import LookAheadPolicy
-from card_envs.policies.tables import Tables
 
-__all__ = ["BUILT_IN", "BuiltInPolicy", "Decisions", "Policy", "Tables", "make_policy"]
+__all__ = ["BUILT_IN", "BuiltInPolicy", "Decisions", "GameBatch", "Policy", "make_policy"]
 
 BUILT_IN = ("random", "heuristic")
 
@@ -28,7 +28,7 @@ def make_policy(name: str | os.PathLike[str] | Policy | Callable[..., Any], game
 
             - "random", "heuristic" (the game's hand-written player);
             - "mc:N", "search:N": look-ahead with N simulations a decision, see `policies.search`;
-            - the path of a model saved by `training.train` (`.zip`). A model file is code that runs when it is loaded:
+            - the path of a model saved by `card-envs train` (`.zip`). A model file is code that runs when it is loaded:
               load only files that you trust;
             - "module:attribute" of your own, see `policies.external.import_policy`;
             - a policy, an object with Stable-Baselines3's `predict`, or a function of one observation and its mask.

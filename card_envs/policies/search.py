@@ -24,8 +24,8 @@ from card_envs.policies.base import Decisions
 KINDS = ("mc", "search")
 PLAYOUTS = {"random": batch.RANDOM, "heuristic": batch.HEURISTIC}
 EXPLORATION = 0.7  # in units of returns
-MOST = 1_000_000  # simulations of a decision
-PART = 8  # decisions that a thread takes at a time
+MAX_SIMULATIONS = 1_000_000  # simulations of a decision
+CHUNK = 8  # decisions that a thread takes at a time
 
 
 class LookAheadPolicy:
@@ -48,11 +48,11 @@ class LookAheadPolicy:
         kind, _, rest = name.partition(":")
         number, _, playout = rest.partition(":")
         playout = playout or game.playout_policy
-        allowed = number.isascii() and number.isdigit() and 1 <= int(number) <= MOST
+        allowed = number.isascii() and number.isdigit() and 1 <= int(number) <= MAX_SIMULATIONS
         if kind not in KINDS or not allowed or playout not in PLAYOUTS:
             raise CardEnvsError(
                 f"policy {name!r} is not KIND:N or KIND:N:PLAYOUT with KIND {' or '.join(KINDS)}, N simulations from 1 "
-                f"to {MOST:,} and PLAYOUT {' or '.join(PLAYOUTS)}"
+                f"to {MAX_SIMULATIONS:,} and PLAYOUT {' or '.join(PLAYOUTS)}"
             )
         self.name = name
         self.game = game
@@ -65,7 +65,7 @@ class LookAheadPolicy:
         """The action with the best mean return (`mc`) or the most simulations (`search`) for each decision."""
         actions = decisions.action_mask.argmax(axis=1)
         open_ = np.flatnonzero(decisions.action_mask.sum(axis=1) > 1)
-        parts = np.array_split(open_, max(1, -(-len(open_) // PART)))
+        parts = np.array_split(open_, max(1, -(-len(open_) // CHUNK)))
 
         def fill(part: npt.NDArray[np.int64]) -> None:
             actions[part] = self._think(decisions, part)

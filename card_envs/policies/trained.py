@@ -61,7 +61,7 @@ def check_identity(path: str, game: Game) -> None:
         raise CardEnvsError(f"{path} is no whole Stable-Baselines3 model: {error}") from None
     found, wanted = data.get("card_envs_game") if isinstance(data, dict) else None, model_identity(game)
     if not isinstance(found, dict):
-        raise CardEnvsError(f"{path} does not say which game it plays: it was not saved by training.train")
+        raise CardEnvsError(f"{path} does not say which game it plays: it was not saved by card-envs train")
     for key in ("game", *sorted(wanted.keys() | found.keys())):
         if found.get(key) != wanted.get(key):
             made_for, played = reprlib.repr(found.get(key)), reprlib.repr(wanted.get(key))
@@ -69,7 +69,7 @@ def check_identity(path: str, game: Game) -> None:
 
 
 def load_policy(path: str, game: Game, deterministic: bool = True) -> NetworkPolicy:
-    """A model saved by `training.train` as a policy.
+    """A model saved by `card-envs train` as a policy.
 
     A model file is a pickle: code in it runs when it is loaded. Load only files that you trust.
 

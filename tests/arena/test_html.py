@@ -13,7 +13,7 @@ import pytest
 from card_envs.arena import html
 from card_envs.arena.html import write_html
 from card_envs.arena.records import read_records, replay
-from card_envs.arena.report import told_apart, verdict, write_csv, write_json
+from card_envs.arena.report import is_surely_better, verdict, write_csv, write_json
 from card_envs.arena.schedule import Part
 from card_envs.arena.tournament import gather, make_plan, play_tournament
 from card_envs.games import make_game
@@ -158,7 +158,7 @@ def test_page_begins_with_who_is_best_by_how_much_and_how_surely(folder, result)
     assert 0 < text.index(verdict(result)) < text.index("What the figures mean") < text.index("Who earns what")
     order = result.order()
     for a, b in itertools.pairwise(order):
-        sure, lead = told_apart(result, a, b)
+        sure, lead = is_surely_better(result, a, b)
         words = "surely better" if sure else "not told apart yet"
         assert f"ahead of {result.names[b]} by {lead.mean:.3f} ± {lead.half_width:.3f}: {words}" in text
 
@@ -193,7 +193,7 @@ def test_verdict_names_the_best_of_several():
 
 def test_verdict_names_all_that_may_be_as_good_as_the_first(result):
     order = result.order()
-    near = [result.names[b] for b in order[1:] if not told_apart(result, order[0], b)[0]]
+    near = [result.names[b] for b in order[1:] if not is_surely_better(result, order[0], b)[0]]
     assert len(near) == 0 or all(name in verdict(result) for name in near)
     game = make_game("icarus_club", 3)
     alike = play_tournament(game, [named(name) for name in ("x", "y", "z")], games=30, seed=0)
@@ -208,7 +208,7 @@ def test_two_players_have_no_mixed_tables_on_their_page(tmp_path):
     text = read(tmp_path / "report.html").text
     assert "mixed tables" not in text
     assert "in 2 line-ups: 2 ordered pairs" in text
-    command = "python -m benchmarks.tournament icons random heuristic --num-players 2 --games 20 --seed 0 --records 1"
+    command = "card-envs tournament icons random heuristic --num-players 2 --games 20 --seed 0 --records 1"
     assert command in text
 
 

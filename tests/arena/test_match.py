@@ -152,7 +152,7 @@ def test_seats_are_those_that_were_asked_for():
 
 def test_policy_sees_what_its_seat_sees_and_the_mask_of_its_actions():
     game = make_game("icarus_club", 3)
-    kernels = match.Tables(game, 1).kernels
+    kernels = match.GameBatch(game, 1).kernels
     checked = 0
 
     def answer(decisions):

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from card_envs.arena.records import positions, read_records, replay, to_record, write_records
 from card_envs.errors import CardEnvsError, RecordError
 from card_envs.games import GAMES, make_game, player_counts
-from card_envs.games.table import Table
+from card_envs.games.recorded_game import RecordedGame
 from tests.arena.helpers import played
 
 TABLES = [(name, n) for name in GAMES for n in player_counts(name)]
@@ -75,7 +75,7 @@ def test_record_is_written_as_the_format_says(name, num_players, tmp_path):
     game = make_game(name, num_players)
     for line, returns, scores, wins in zip(lines, results.returns, results.scores, results.wins, strict=True):
         record = json.loads(line)
-        assert list(record) == KEYS + ["resolution"] * (name == "ice_points_v0")
+        assert list(record) == KEYS + ["event_log"] * (name == "ice_points_v0")
         assert record["format"] == "card-envs-record/1"
         assert record["game"] == name
         assert record["options"] == game.options_to_json()
@@ -113,21 +113,21 @@ def test_record_of_the_icarus_club_begins_as_the_rules_say(record):
 def test_record_of_ice_points_tells_what_came_of_every_card():
     _, records = played("ice_points_v0", 5, 1, seed=3)
     table = replay(records[0])
-    told = records[0]["resolution"]
+    told = records[0]["event_log"]
     decks = [event[2] for event in records[0]["events"] if event[0] == "chance"]
     assert [line.split(":")[0].split()[-1] for line in told] == decks[0] + decks[1]
     assert told == [str(event) for event in table.game.events(table.state)]
     assert {line.split()[0] for line in told} == set(table.game.agents)
     for words in ("for the first turn", "is skipped", "in the centre", "from the centre", "on the left"):
         assert any(words in line for line in told)
-    with pytest.raises(RecordError, match="resolution"):
-        to_record(table, resolution=[])
-    assert replay(records[0] | {"resolution": ["of another program"]}).over  # words are no rules
+    with pytest.raises(RecordError, match="event_log"):
+        to_record(table, event_log=[])
+    assert replay(records[0] | {"event_log": ["of another program"]}).over  # words are no rules
 
 
 def test_game_that_has_not_ended_is_no_record():
     with pytest.raises(RecordError, match="has not ended"):
-        to_record(Table(make_game("icarus_club"), seed=0))
+        to_record(RecordedGame(make_game("icarus_club"), seed=0))
 
 
 def test_further_keys_are_kept_and_never_replace_those_of_the_record(record):

@@ -241,7 +241,7 @@ def test_tournament_resumes_from_whatever_lines_there_are(game, tmp_path):
 
 
 def test_killed_twice_and_resumed_it_ends_as_if_nothing_had_happened(tmp_path):
-    command = [sys.executable, "-m", "benchmarks.tournament", "icarus_club", "random", "mc:12", "--num-players", "3"]
+    command = [sys.executable, "-m", "card_envs", "tournament", "icarus_club", "random", "mc:12", "--num-players", "3"]
     command += ["--games", "150", "--seed", "3", "--records", "1", "--workers", "2", "--out"]
     subprocess.run([*command, str(tmp_path / "whole")], check=True, capture_output=True)
     results, resume = tmp_path / "killed" / RESULTS, []

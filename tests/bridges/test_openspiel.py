@@ -22,7 +22,7 @@ from card_envs.bridges.openspiel import OpenSpielBotPolicy, RolloutEvaluator, sp
 from card_envs.errors import CardEnvsError, IllegalActionError
 from card_envs.games import GAMES, make_game
 from card_envs.games.icarus_club import state as icarus
-from card_envs.games.table import Table
+from card_envs.games.recorded_game import RecordedGame
 from card_envs.kernels import batch
 from card_envs.policies import make_policy
 from tests.variants import each_game, each_variant
@@ -101,7 +101,7 @@ def recorded_chance(spiel):
 @each_variant
 def test_a_game_played_there_is_the_same_game_here(game):
     """Action strings, masks, observations and returns are those of a table of ours that meets the same chance."""
-    spiel, table, rng, dealt = spiel_game(game), Table(game, explicit_chance=True), random.Random(1), []
+    spiel, table, rng, dealt = spiel_game(game), RecordedGame(game, explicit_chance=True), random.Random(1), []
     state, observer, chance = spiel.new_initial_state(), make_observation(spiel), recorded_chance(spiel)
     assert list(observer.dict) == [segment.name for segment in game.layout.segments]
     while not state.is_terminal():
@@ -166,7 +166,7 @@ def test_every_deal_has_one_history_and_the_same_chance():
 def test_cards_come_with_the_chance_that_a_shuffle_gives_them(name):
     """Of the cards dealt last, from the top of the deck, each name is there as often as it has copies."""
     ours, rng, samples = make_game(name), random.Random(3), 400
-    game, table, drawn = spiel_game(ours), Table(ours, explicit_chance=True), {}
+    game, table, drawn = spiel_game(ours), RecordedGame(ours, explicit_chance=True), {}
     if ours.chance_range(table.state):
         table.apply_chance("first-player", 0)
     for _ in range(samples):
@@ -376,7 +376,7 @@ def brute_force(first, lane, seat, best):
     for order in itertools.permutations(rest):
         hands = [order[0:2], order[2:4], order[4:6]]
         if all(list(hand) == sorted(hand) for hand in hands):
-            table = Table(game, explicit_chance=True)
+            table = RecordedGame(game, explicit_chance=True)
             table.apply_chance("first-player", first)
             table.apply_chance("deck", [*order, *lane])
             by_hand.setdefault(hands[seat], []).append((table.states, 1 / 90))

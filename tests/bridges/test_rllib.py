@@ -23,7 +23,7 @@ from card_envs.arena.match import play_games, rotated
 from card_envs.bridges.rllib import CardMultiAgentEnv, ModulePolicy, OptionsModule
 from card_envs.errors import CardEnvsError, IllegalActionError
 from card_envs.games import make_game, player_counts
-from card_envs.games.table import Table
+from card_envs.games.recorded_game import RecordedGame
 
 EVERY_COUNT = [(game, players) for game in list_games() for players in player_counts(game)]
 
@@ -76,7 +76,7 @@ def test_observations_lie_in_their_spaces_and_masks_are_what_the_rules_allow(gam
         ((agent, seen),) = observations.items()
         assert space.contains(seen)
         legal = seen["action_mask"].astype(np.int8)
-        table = Table(env.game)
+        table = RecordedGame(env.game)
         table.states[:] = env._tables.states
         assert agent == f"player_{table.player}"
         np.testing.assert_array_equal(legal, table.action_mask())

@@ -13,7 +13,7 @@ from tianshou.utils.net.common import Net
 
 import card_envs
 from card_envs.bridges.tianshou import LearnerVectorEnv
-from card_envs.envs.learner import LearnerTables
+from card_envs.envs.learner import LearnerBatch
 from card_envs.errors import CardEnvsError, IllegalActionError
 from card_envs.games import make_game, player_counts
 
@@ -29,7 +29,7 @@ def random_legal(mask, rng):
 def test_games_are_those_of_the_learner_tables_decision_by_decision(game, players):
     """A transition's next observation is the learner's own next decision, or its last view of a game that has ended."""
     rng = np.random.default_rng(0)
-    envs, tables = LearnerVectorEnv(game, 8, players), LearnerTables(make_game(game, players), 8)
+    envs, tables = LearnerVectorEnv(game, 8, players), LearnerBatch(make_game(game, players), 8)
     envs.seed(3)
     tables.seed(3)
     observations, infos = envs.reset()

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from card_envs.envs.aec import CardGameEnv
-from card_envs.envs.learner import LearnerTables
+from card_envs.envs.learner import LearnerBatch
 from card_envs.envs.single_agent import SingleAgentEnv
 from card_envs.games import GAMES, make_game
 from tests.variants import VARIANTS, each_game, each_variant, share_of
@@ -219,7 +219,7 @@ def test_leaving_out_forced_decisions_changes_no_game(game, opponents):
 def test_forced_decisions_are_asked_only_when_wanted(game):
     asked = {}
     for skip_forced in (True, False):
-        learner = LearnerTables(game, 8, skip_forced=skip_forced)
+        learner = LearnerBatch(game, 8, skip_forced=skip_forced)
         learner.seed(0)
         learner.reset()
         asked[skip_forced] = []
@@ -269,7 +269,7 @@ def test_an_illegal_action_costs_one_and_ends_its_game_in_a_batch(game):
 @each_variant
 def test_games_that_wait_stay_as_they_are_and_play_the_same_games(game):
     # half of the games act in one step, the other half in the next: the same games as when all act in every step
-    together, in_turn = LearnerTables(game, 8, "random"), LearnerTables(game, 8, "random")
+    together, in_turn = LearnerBatch(game, 8, "random"), LearnerBatch(game, 8, "random")
     halves = [np.arange(0, 8, 2), np.arange(1, 8, 2)]
     for tables in (together, in_turn):
         tables.seed(5)
@@ -296,7 +296,7 @@ def test_games_that_wait_stay_as_they_are_and_play_the_same_games(game):
 
 
 def test_an_illegal_action_for_a_game_that_waits_is_ignored():
-    tables = LearnerTables(make_game("icarus_club", 3), 2, "random")
+    tables = LearnerBatch(make_game("icarus_club", 3), 2, "random")
     tables.seed(0)
     tables.reset()
     actions = np.array([tables.action_mask[0].argmax(), tables.action_mask[1].argmin()])

@@ -13,7 +13,7 @@ from pettingzoo.test import test_save_obs as save_obs_test
 import card_envs
 from card_envs.envs.aec import CardGameEnv
 from card_envs.errors import CardEnvsError, IllegalActionError
-from card_envs.games.table import Table
+from card_envs.games.recorded_game import RecordedGame
 from tests.variants import each_game, each_variant
 
 pytestmark = [
@@ -297,12 +297,12 @@ def test_an_illegal_action_raises_on_request_and_the_game_stays_as_it_was():
 
 def first_chance(game, seed):
     """The chance events before the first decision of a seeded game."""
-    return [event[1:] for event in Table(game, seed=seed).events]
+    return [event[1:] for event in RecordedGame(game, seed=seed).events]
 
 
 @each_variant
 def test_chance_handed_in_through_reset_is_what_is_dealt(game):
-    table, env = Table(game, seed=11), CardGameEnv(game)
+    table, env = RecordedGame(game, seed=11), CardGameEnv(game)
     env.reset(seed=5, options={"chance": first_chance(game, 11)})
     for seat, agent in enumerate(env.possible_agents):
         np.testing.assert_array_equal(env.observe(agent)["observation"], table.observe(seat))

@@ -14,7 +14,7 @@ from stable_baselines3.common.env_util import make_vec_env
 from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env import DummyVecEnv, VecEnv, VecMonitor
 
-from card_envs.envs.learner import LearnerTables
+from card_envs.envs.learner import LearnerBatch
 from card_envs.envs.sb3 import CardVecEnv
 from card_envs.envs.single_agent import SingleAgentEnv
 from card_envs.errors import CardEnvsError
@@ -213,7 +213,7 @@ def test_the_order_of_calls_is_explained(game):
     with pytest.raises(CardEnvsError, match=r"before step_async\(\)"):
         env.step_wait()
     with pytest.raises(CardEnvsError, match="the learner given has 3 games"):
-        CardVecEnv(game, 2, learner=LearnerTables(game, 3))
+        CardVecEnv(game, 2, learner=LearnerBatch(game, 3))
 
 
 def test_vec_monitor_tells_the_returns_losses_included(game):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from card_envs.games.icarus_club import IcarusClub, state
-from card_envs.games.table import Table
+from card_envs.games.recorded_game import RecordedGame
 
 CARD = {name: i for i, name in enumerate(state.CARD_NAMES)}
 
@@ -19,7 +19,7 @@ def late(
     rounds: int = 0,
     earnings: list[int] | None = None,
     score: list[int] | None = None,
-) -> Table:
+) -> RecordedGame:
     """The start of a trick late in a round.
 
     Args:
@@ -32,7 +32,7 @@ def late(
         score: what they have from the rounds before.
     """
     assert all(len(hand.split()) == len(lane) for hand in hands), "a hand has a card for every trick"
-    table = Table(IcarusClub(num_players), seed=0, explicit_chance=True)
+    table = RecordedGame(IcarusClub(num_players), seed=0, explicit_chance=True)
     s = table.state
     s.chance, s.rounds, s.start, s.player = state.NO_CHANCE, rounds, start, start
     s.where = state.DISCARDED
@@ -57,21 +57,21 @@ def late(
     return table
 
 
-def last_trick(num_players: int, earnings: list[int], **given: Any) -> Table:
+def last_trick(num_players: int, earnings: list[int], **given: Any) -> RecordedGame:
     """The last trick of a round in which nobody can win a card, so that `earnings` stay what they are."""
     hands = [f"craps-{seat + 1}" for seat in range(num_players)]
     return late(num_players, hands, ["slots-11"], earnings=earnings, **given)
 
 
-def play(table: Table, actions: str) -> Table:
+def play(table: RecordedGame, actions: str) -> RecordedGame:
     for action in actions.split():
         table.play(action)
     return table
 
 
-def place(table: Table, card: str) -> int:
+def place(table: RecordedGame, card: str) -> int:
     return int(table.state.where[CARD[card]])
 
 
-def hand(table: Table, seat: int) -> list[str]:
+def hand(table: RecordedGame, seat: int) -> list[str]:
     return [name for name in state.CARD_NAMES if place(table, name) == seat]

@@ -7,7 +7,7 @@ from typing import Any
 from numba import njit
 
 from card_envs.games.ice_points import IcePoints, rules, state
-from card_envs.games.table import Table
+from card_envs.games.recorded_game import RecordedGame
 
 CARD = {name: i for i, name in enumerate(state.CARD_NAMES)}
 
@@ -39,7 +39,7 @@ def position(
     start: int = 0,
     passes: int = 1,
     last: bool = False,
-) -> Table:
+) -> RecordedGame:
     """A table just before `cards` are drawn, resolved up to the first decision, chance event or end.
 
     Args:
@@ -52,7 +52,7 @@ def position(
         passes: passes completed.
         last: the cards are the last ones of the pass.
     """
-    table = Table(IcePoints(num_players), seed=0, explicit_chance=True)
+    table = RecordedGame(IcePoints(num_players), seed=0, explicit_chance=True)
     s = table.state
     s.chance, s.passes, s.player = state.NO_CHANCE, passes, start
     s.deck = [CARD[name] for name in (deck_of(last=cards) if last else deck_of(cards))]
@@ -71,20 +71,20 @@ def points(pieces: str) -> int:
     return sum("SML".index(size) + 1 for size in pieces)
 
 
-def owned(table: Table, owner: int) -> str:
+def owned(table: RecordedGame, owner: int) -> str:
     """The pieces of a seat, or of the centre, large ones first: "LLM"."""
     small, medium, large = (int(count) for count in table.state.pieces[owner])
     return "L" * large + "M" * medium + "S" * small
 
 
-def in_centre(table: Table) -> str:
+def in_centre(table: RecordedGame) -> str:
     return owned(table, state.CENTRE)
 
 
-def last_event(table: Table) -> Any:
+def last_event(table: RecordedGame) -> Any:
     """The newest entry of the log: what became of the card drawn last."""
     return table.game.events(table.state)[-1]
 
 
-def event(table: Table, i: int) -> Any:
+def event(table: RecordedGame, i: int) -> Any:
     return table.game.events(table.state)[i]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from card_envs.games.micons import Micons, state
-from card_envs.games.table import Table
+from card_envs.games.recorded_game import RecordedGame
 
 NAMES = (
     *("blue-blue", "blue-red", "blue-hot", "blue-loud"),
@@ -46,7 +46,7 @@ def position(
     judging: str = "table",
     turn: int = 0,
     **options: Any,
-) -> Table:
+) -> RecordedGame:
     """The beginning of a turn.
 
     Args:
@@ -58,7 +58,7 @@ def position(
         turn: whose turn it is.
         options: more options of the game.
     """
-    table = Table(Micons(len(hands), judging=judging, deck=DECK, **options), seed=0, explicit_chance=True)
+    table = RecordedGame(Micons(len(hands), judging=judging, deck=DECK, **options), seed=0, explicit_chance=True)
     s = table.state
     s.chance, s.dealt, s.turn, s.player, s.phase = state.NO_CHANCE, 1, turn, turn, state.PLAY
     placed = [name for cards in (*hands, active, deck) for name in cards.split()]
@@ -84,32 +84,32 @@ def position(
     return table
 
 
-def play(table: Table, actions: str) -> Table:
+def play(table: RecordedGame, actions: str) -> RecordedGame:
     for action in actions.split():
         table.play(action)
     return table
 
 
-def cards_at(table: Table, place: int) -> set[str]:
+def cards_at(table: RecordedGame, place: int) -> set[str]:
     return {name for name, i in CARD.items() if table.state.where[i] == place}
 
 
-def deck(table: Table) -> list[str]:
+def deck(table: RecordedGame) -> list[str]:
     """From the top to the bottom."""
     s = table.state
     return [NAMES[s.deck[i]] for i in range(int(s.deck_size) - 1, -1, -1)]
 
 
-def active(table: Table) -> str:
+def active(table: RecordedGame) -> str:
     return NAMES[table.state.active]
 
 
-def part(table: Table, seat: int, segment: str) -> Any:
+def part(table: RecordedGame, seat: int, segment: str) -> Any:
     """One segment of what a seat observes, in its own shape."""
     return table.game.layout.split(table.observe(seat))[segment]
 
 
-def options(table: Table) -> dict[str, list[float]]:
+def options(table: RecordedGame) -> dict[str, list[float]]:
     """What the seat to act observes about every card that it may play."""
     rows = part(table, table.player, "card_options")
     return {NAMES[i]: row.tolist() for i, row in enumerate(rows) if row.any()}

@@ -12,7 +12,7 @@ import pytest
 from numba import njit
 
 from card_envs.games.icarus_club import IcarusClub, observation, rules, state
-from card_envs.games.table import Table
+from card_envs.games.recorded_game import RecordedGame
 from card_envs.kernels.rng import below, random_legal, seed_words
 from tests.chi_square import too_far
 from tests.games.icarus_club_positions import CARD, late, play
@@ -25,17 +25,17 @@ def buffers(game: IcarusClub) -> tuple[Any, ...]:
     return np.zeros(game.num_actions, np.int8), np.zeros(game.max_chance_values, np.int16), game.layout.at
 
 
-def view(table: Table, seat: int) -> dict[str, np.ndarray]:
+def view(table: RecordedGame, seat: int) -> dict[str, np.ndarray]:
     return table.game.layout.split(table.observe(seat))
 
 
-def random_tables(n: int, count: int, seed: int, **options: int) -> list[Table]:
+def random_tables(n: int, count: int, seed: int, **options: int) -> list[RecordedGame]:
     """Tables at random decisions of random games, the ended game included now and then."""
     game, rng, tables = IcarusClub(n, **options), random.Random(seed), []
     s = game.initial[0]
     most = int(s.num_rounds) * (int(s.num_piles) * (n + 2) - 2)
     for i in range(count):
-        table = Table(game, seed=seed * 1000 + i)
+        table = RecordedGame(game, seed=seed * 1000 + i)
         for _ in range(rng.randrange(most)):
             if table.over:
                 break
@@ -138,7 +138,7 @@ def suits_of(names: list[str]) -> list[str]:
     return [name.split("-")[0] for name in names]
 
 
-def expected_view(table: Table, seat: int) -> dict[str, np.ndarray]:
+def expected_view(table: RecordedGame, seat: int) -> dict[str, np.ndarray]:
     """The observation again, slowly, from the state's fields and the game's history."""
     s, n = table.state, int(table.state.num_players)
     piles, done = int(s.num_piles), int(s.pile_now)
@@ -213,7 +213,7 @@ def counts_of(suit: str, seat: int, hands: dict[int, list[str]]) -> tuple[list[i
     return held, unseen
 
 
-def expect_suits(table: Table, seat: int, hands: Any, tops: list[str], voids: Any, out: Any) -> None:
+def expect_suits(table: RecordedGame, seat: int, hands: Any, tops: list[str], voids: Any, out: Any) -> None:
     later = {suit: 0 for suit in state.SUITS}
     for k, top in enumerate(tops[1:], 1):
         later[top.split("-")[0]] += int(table.state.pile_size[table.state.pile_now + k])
@@ -231,7 +231,7 @@ def expect_suits(table: Table, seat: int, hands: Any, tops: list[str], voids: An
             out["suit_chance"][i] = sum(wins) / len(wins)
 
 
-def expect_options(table: Table, seat: int, hands: Any, voids: Any, out: Any) -> None:
+def expect_options(table: RecordedGame, seat: int, hands: Any, voids: Any, out: Any) -> None:
     s, n = table.state, int(table.state.num_players)
     follow = int(s.pile_top[s.pile_now]) // 11
     entrants = [int(card) for card in s.played[:n] if card >= 0 and card // 11 == follow]
@@ -256,7 +256,7 @@ def expect_options(table: Table, seat: int, hands: Any, voids: Any, out: Any) ->
             out["pile_options"][k - 1] = [1, *row]
 
 
-def shown_voids(table: Table) -> list[set[str]]:
+def shown_voids(table: RecordedGame) -> list[set[str]]:
     """Who did not follow which suit in this round, from the history alone."""
     n = table.game.num_players
     decks = [i for i, (who, kind, *_) in enumerate(table.events) if (who, kind) == ("chance", "deck")]
@@ -308,12 +308,12 @@ def test_the_chance_of_a_card_is_reckoned_from_what_others_may_hold():
     hands = ["craps-9 craps-3 craps-11", "craps-10 poker-2 poker-3", "slots-1 slots-2 slots-3"]
     rest = ["craps-5", "roulette-1", "roulette-2"]
 
-    def wins(table: Table) -> dict[str, float]:
+    def wins(table: RecordedGame) -> dict[str, float]:
         rows = view(table, 0)["card_options"]
         assert (rows[:, 0] == table.action_mask()[:55]).all()
         return {state.CARD_NAMES[card]: float(rows[card, 6]) for card in np.flatnonzero(rows[:, 0])}
 
-    def void(table: Table, seat: int) -> Table:
+    def void(table: RecordedGame, seat: int) -> RecordedGame:
         table.state.void[seat, state.SUITS.index("craps")] = 1
         return table
 
@@ -499,7 +499,7 @@ def test_resample_does_not_depend_on_the_true_deal(n):
     assert game == table.game
 
 
-def deals(table: Table, seat: int, most: int) -> list[bytes] | None:
+def deals(table: RecordedGame, seat: int, most: int) -> list[bytes] | None:
     """All deals that `seat` can't tell apart, each as the hidden cards' holders; None if there are more than `most`."""
     s, n = table.state, int(table.state.num_players)
     hidden = [card for card in range(55) if s.where[card] < n and s.where[card] != seat]
@@ -532,7 +532,7 @@ def redraw(states, other, seat, rng, hidden, out):
             out[i, k] = other[0].where[hidden[k]]
 
 
-def assert_uniform(table: Table, seat: int, possible: list[bytes], seed: int) -> None:
+def assert_uniform(table: RecordedGame, seat: int, possible: list[bytes], seed: int) -> None:
     s, n = table.state, int(table.state.num_players)
     hidden = np.array([card for card in range(55) if s.where[card] < n and s.where[card] != seat], np.int64)
     each = 200 if COMPILED else 8
@@ -550,10 +550,10 @@ def assert_uniform(table: Table, seat: int, possible: list[bytes], seed: int) ->
 def test_resample_is_uniform_late_in_a_round(n):
     rng = random.Random(20 + n)
     positions = 0
-    table = Table(IcarusClub(n), seed=n)
+    table = RecordedGame(IcarusClub(n), seed=n)
     while positions < (25 if COMPILED else 2):
         if table.over:
-            table = Table(IcarusClub(n), seed=rng.randrange(10**9))
+            table = RecordedGame(IcarusClub(n), seed=rng.randrange(10**9))
         s = table.state
         late_enough = s.num_piles - s.pile_now <= 4 and table.phase == "play" and s.void[:n].sum() >= 3
         if late_enough and rng.random() < 0.3:
@@ -565,7 +565,7 @@ def test_resample_is_uniform_late_in_a_round(n):
         table.play(rng.choice(table.legal_actions()))
 
 
-def with_voids(table: Table, voids: dict[int, str]) -> Table:
+def with_voids(table: RecordedGame, voids: dict[int, str]) -> RecordedGame:
     for seat, suits in voids.items():
         for suit in suits.split():
             table.state.void[seat, state.SUITS.index(suit)] = 1

@@ -12,7 +12,7 @@ from numba import njit
 
 from card_envs.errors import CardEnvsError, IllegalActionError
 from card_envs.games.icarus_club import IcarusClub, rules, state
-from card_envs.games.table import Table
+from card_envs.games.recorded_game import RecordedGame
 from card_envs.kernels.rng import random_legal, seed_words
 from card_envs.kernels.state import RUNNING, TERMINATED
 from tests.games.icarus_club_positions import CARD, hand, last_trick, late, place, play
@@ -21,8 +21,10 @@ COMPILED = not numba.config.DISABLE_JIT
 COUNTS = (3, 4, 5)
 
 
-def dealt(num_players: int, deck: list[str], *, first: int = 0, suit_out: str = "slots", **options: Any) -> Table:
-    table = Table(IcarusClub(num_players, **options), seed=0, explicit_chance=True)
+def dealt(
+    num_players: int, deck: list[str], *, first: int = 0, suit_out: str = "slots", **options: Any
+) -> RecordedGame:
+    table = RecordedGame(IcarusClub(num_players, **options), seed=0, explicit_chance=True)
     table.apply_chance("first-player", first)
     if table.chance == "suit-out":
         table.apply_chance("suit-out", suit_out)
@@ -69,7 +71,7 @@ def test_player_counts_are_3_to_5():
 
 @pytest.mark.parametrize("suit", state.SUITS)
 def test_S1_three_players_leave_a_suit_out(suit):
-    table = Table(IcarusClub(3), explicit_chance=True)
+    table = RecordedGame(IcarusClub(3), explicit_chance=True)
     table.apply_chance("first-player", 1)
     assert table.chance == "suit-out"
     table.apply_chance("suit-out", suit)
@@ -85,7 +87,7 @@ def test_S1_the_suit_is_drawn_afresh_for_every_round_and_uniformly():
     drawn = np.zeros(5, np.int64)
     orders = set()
     for seed in range(300 if COMPILED else 3):
-        table = Table(IcarusClub(3), seed=seed)
+        table = RecordedGame(IcarusClub(3), seed=seed)
         rng = random.Random(seed)
         while not table.over:
             table.play(rng.choice(table.legal_actions()))
@@ -102,7 +104,7 @@ def test_S1_the_suit_is_drawn_afresh_for_every_round_and_uniformly():
 
 @pytest.mark.parametrize("n", [4, 5])
 def test_S1_only_three_players_leave_a_suit_out(n):
-    table = Table(IcarusClub(n), explicit_chance=True)
+    table = RecordedGame(IcarusClub(n), explicit_chance=True)
     table.apply_chance("first-player", 0)
     assert table.chance == "deck"
 
@@ -134,17 +136,17 @@ def test_S3_with_five_players_the_last_card_stays_out():
 @pytest.mark.parametrize("n", COUNTS)
 def test_S4_first_of_all_the_start_player_is_drawn(n):
     for first in range(n):
-        table = Table(IcarusClub(n), explicit_chance=True)
+        table = RecordedGame(IcarusClub(n), explicit_chance=True)
         assert table.chance == "first-player"
         table = dealt(n, shuffled(0, without="slots" if n == 3 else None), first=first)
         assert (table.player, table.phase) == (first, "play")
     for wrong in (n, -1, "0", True, None):
         with pytest.raises(CardEnvsError, match=f"0 to {n - 1}"):
-            Table(IcarusClub(n), explicit_chance=True).apply_chance("first-player", wrong)
+            RecordedGame(IcarusClub(n), explicit_chance=True).apply_chance("first-player", wrong)
 
 
 def test_S4_every_seat_may_be_drawn():
-    assert {Table(IcarusClub(5), seed=seed).events[0][2] for seed in range(60)} == set(range(5))
+    assert {RecordedGame(IcarusClub(5), seed=seed).events[0][2] for seed in range(60)} == set(range(5))
 
 
 # --- a trick ---------------------------------------------------------------------------------------------------------
@@ -300,7 +302,7 @@ def test_T7_after_a_trick_without_winner_its_start_player_leads_again():
 # --- end of a round --------------------------------------------------------------------------------------------------
 
 
-def finish(table: Table) -> Table:
+def finish(table: RecordedGame) -> RecordedGame:
     """Plays the last trick of `last_trick`, which nobody wins."""
     while not table.chance and not table.over:
         table.play(table.legal_actions()[0])
@@ -367,7 +369,7 @@ def test_R3_all_equal_all_are_set_to_0_and_who_would_have_led_leads(earnings):
 
 @pytest.mark.parametrize("n", COUNTS)
 def test_R4_as_many_rounds_as_players_each_dealt_afresh(n):
-    table = Table(IcarusClub(n), seed=n)
+    table = RecordedGame(IcarusClub(n), seed=n)
     rng = random.Random(n)
     while not table.over:
         assert table.state.rounds < n
@@ -382,7 +384,7 @@ def test_R4_as_many_rounds_as_players_each_dealt_afresh(n):
 # --- end of the game -------------------------------------------------------------------------------------------------
 
 
-def ended(score: list[int]) -> Table:
+def ended(score: list[int]) -> RecordedGame:
     """A game with these final sums: everybody takes as much as everybody in the last round."""
     n = len(score)
     table = finish(last_trick(n, [0] * n, score=score, rounds=n - 1))
@@ -393,7 +395,7 @@ def ended(score: list[int]) -> Table:
     return table
 
 
-def outcome(table: Table) -> tuple[list[int], list[int]]:
+def outcome(table: RecordedGame) -> tuple[list[int], list[int]]:
     s = table.state
     n = int(s.num_players)
     return [seat for seat in range(n) if s.winner[seat]], [int(rank) for rank in s.rank[:n]]
@@ -477,7 +479,7 @@ def test_S2_a_deck_that_is_not_the_right_set_of_cards_is_refused(spoil):
         deck[0] = "poker-12"
     else:
         deck = " ".join(deck)
-    table = Table(IcarusClub(4), explicit_chance=True)
+    table = RecordedGame(IcarusClub(4), explicit_chance=True)
     table.apply_chance("first-player", 0)
     before = table.states.tobytes()
     with pytest.raises(CardEnvsError):
@@ -486,7 +488,7 @@ def test_S2_a_deck_that_is_not_the_right_set_of_cards_is_refused(spoil):
 
 
 def test_chance_that_is_not_due_is_refused():
-    table = Table(IcarusClub(4), explicit_chance=True)
+    table = RecordedGame(IcarusClub(4), explicit_chance=True)
     with pytest.raises(CardEnvsError, match="expected is 'first-player'"):
         table.apply_chance("deck", shuffled(1))
     with pytest.raises(IllegalActionError, match="before the chance event 'first-player'"):
@@ -498,11 +500,11 @@ def test_chance_that_is_not_due_is_refused():
 
 def test_what_was_drawn_replays_to_the_same_states():
     for n in COUNTS:
-        drawn = Table(IcarusClub(n), seed=11)
+        drawn = RecordedGame(IcarusClub(n), seed=11)
         rng = random.Random(11)
         while not drawn.over:
             drawn.play(rng.choice(drawn.legal_actions()))
-        replayed = Table(IcarusClub(n), explicit_chance=True)
+        replayed = RecordedGame(IcarusClub(n), explicit_chance=True)
         for who, what, *rest in drawn.events:
             if who == "chance":
                 replayed.apply_chance(what, *rest)
@@ -529,7 +531,7 @@ def test_V1_the_first_suits_and_the_lowest_ranks_are_in_the_game():
     for foreign in ("poker-1", "craps-5"):
         with pytest.raises(CardEnvsError, match=f"{foreign}' does not belong to the deck; expected are 8 cards"):
             dealt(3, [*deck[:-1], foreign], suits=2, ranks=4)
-    assert sorted(Table(IcarusClub(3, suits=2, ranks=4), seed=1).events[1][2]) == sorted(deck)
+    assert sorted(RecordedGame(IcarusClub(3, suits=2, ranks=4), seed=1).events[1][2]) == sorted(deck)
 
 
 def test_V1_what_is_not_a_number_of_suits_or_ranks_is_refused():
@@ -541,7 +543,7 @@ def test_V1_what_is_not_a_number_of_suits_or_ranks_is_refused():
 
 @pytest.mark.parametrize(("suits", "event"), [(4, "deck"), (5, "suit-out")])
 def test_V2_three_players_leave_a_suit_out_only_of_five(suits, event):
-    table = Table(IcarusClub(3, suits=suits, ranks=2), explicit_chance=True)
+    table = RecordedGame(IcarusClub(3, suits=suits, ranks=2), explicit_chance=True)
     table.apply_chance("first-player", 0)
     assert table.chance == event
     assert table.state.num_piles == 2
@@ -738,7 +740,7 @@ def test_random_games_keep_every_card_in_one_place(game):
         states = game.initial.copy()
         states[0].end, states[0].winner[:n] = TERMINATED, winner[g]
         if g < 200:
-            table = Table(game, seed=0)
+            table = RecordedGame(game, seed=0)
             table.states[:] = states
             returns, share = table.returns(), winner[g].sum()
             assert abs(returns.sum()) < 1e-12
@@ -830,7 +832,7 @@ class Model:
 def test_random_games_agree_with_a_second_set_of_rules(game):
     n = game.num_players
     for seed in range(40 if COMPILED else 2):
-        table, model, rng = Table(game, seed=1000 + seed), Model(n), random.Random(seed)
+        table, model, rng = RecordedGame(game, seed=1000 + seed), Model(n), random.Random(seed)
         seen = 0
         while True:
             for who, what, *rest in table.events[seen:]:

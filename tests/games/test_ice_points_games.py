@@ -10,7 +10,7 @@ import pytest
 from numba import njit
 
 from card_envs.games.ice_points import IcePoints, rules, state
-from card_envs.games.table import Table
+from card_envs.games.recorded_game import RecordedGame
 from card_envs.kernels import batch
 from card_envs.kernels.rng import random_legal, seed_words
 from card_envs.kernels.state import returns
@@ -208,10 +208,10 @@ def test_heuristic_plays_whole_games_and_keeps_the_centre_large(n):
 def test_a_game_replays_from_its_events_alone(n):
     rng = random.Random(n)
     for seed in range(20 if COMPILED else 2):
-        table = Table(IcePoints(n), seed=seed)
+        table = RecordedGame(IcePoints(n), seed=seed)
         while not table.over:
             table.play(rng.choice(table.legal_actions()))
-        again = Table(IcePoints(n), seed=999, explicit_chance=True)
+        again = RecordedGame(IcePoints(n), seed=999, explicit_chance=True)
         for who, what, *value in table.events:
             if who == "chance":
                 again.apply_chance(what, value[0])

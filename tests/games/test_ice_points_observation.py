@@ -10,7 +10,7 @@ import pytest
 from numba import njit
 
 from card_envs.games.ice_points import IcePoints, heuristic, observation, rules, state
-from card_envs.games.table import Table
+from card_envs.games.recorded_game import RecordedGame
 from card_envs.kernels.rng import random_legal, seed_words, split
 from tests.games.ice_points_positions import position
 
@@ -18,7 +18,7 @@ COMPILED = not numba.config.DISABLE_JIT
 COUNTS = (5, 6, 7, 8)
 
 
-def view(table: Table, seat: int) -> dict[str, np.ndarray]:
+def view(table: RecordedGame, seat: int) -> dict[str, np.ndarray]:
     return table.game.layout.split(table.observe(seat))
 
 
@@ -33,7 +33,7 @@ def test_layout_covers_the_observation_and_all_values_lie_in_0_to_1(n):
     ends = [part.start + part.size for part in layout.segments]
     assert [part.start for part in layout.segments] == [0, *ends[:-1]]
     assert ends[-1] == layout.size
-    table, rng = Table(IcePoints(n), seed=3), random.Random(3)
+    table, rng = RecordedGame(IcePoints(n), seed=3), random.Random(3)
     while True:
         for seat in range(n):
             seen = table.observe(seat)
@@ -48,7 +48,7 @@ def test_layout_covers_the_observation_and_all_values_lie_in_0_to_1(n):
 def test_every_segment_says_what_its_meaning_promises(n):
     rng = random.Random(n)
     for seed in range(8 if COMPILED else 1):
-        table = Table(IcePoints(n), seed=seed)
+        table = RecordedGame(IcePoints(n), seed=seed)
         while True:
             if rng.random() < 0.3 or table.over:
                 check_view(table, rng.randrange(n))
@@ -57,7 +57,7 @@ def test_every_segment_says_what_its_meaning_promises(n):
             table.play(rng.choice(table.legal_actions()))
 
 
-def check_view(table: Table, seat: int) -> None:
+def check_view(table: RecordedGame, seat: int) -> None:
     n, s, seen = table.game.num_players, table.state, view(table, seat)
     clockwise = [(seat + k) % n for k in range(n)]
     log = table.game.events(s)
@@ -225,7 +225,7 @@ def choose(states, mask, rng):
     return heuristic.heuristic(states[0], mask, rng)
 
 
-def choice(table: Table) -> str:
+def choice(table: RecordedGame) -> str:
     mask = np.zeros(table.game.num_actions, np.int8)
     return table.game.action_names[choose(table.states, mask, seed_words(0, 1)[0])]
 
@@ -254,7 +254,7 @@ def test_heuristic_counts_the_cards_left():
 def test_heuristic_ignores_what_it_can_not_know():
     rng, dice = seed_words(1, 1)[0], random.Random(1)
     for seed in range(5 if COMPILED else 1):
-        table = Table(IcePoints(5), seed=seed)
+        table = RecordedGame(IcePoints(5), seed=seed)
         while not table.over:
             chosen, kept = choice(table), table.states.copy()
             for _ in range(8):

@@ -11,7 +11,7 @@ import pytest
 
 from card_envs.errors import CardEnvsError, IllegalActionError
 from card_envs.games.ice_points import IcePoints, state
-from card_envs.games.table import Table
+from card_envs.games.recorded_game import RecordedGame
 from tests.games.ice_points_positions import (
     CARD,
     counts,
@@ -29,18 +29,18 @@ COUNTS = (5, 6, 7, 8)
 SET = "LLLLLMMMMMSSSSS"
 
 
-def opened(num_players: int, cards: str) -> Table:
+def opened(num_players: int, cards: str) -> RecordedGame:
     """A game from its first card on, the deck beginning with these."""
-    table = Table(IcePoints(num_players), seed=0, explicit_chance=True)
+    table = RecordedGame(IcePoints(num_players), seed=0, explicit_chance=True)
     table.apply_chance("deck", deck_of(cards))
     return table
 
 
-def draws_for_the_start(table: Table) -> list[tuple[int, str]]:
+def draws_for_the_start(table: RecordedGame) -> list[tuple[int, str]]:
     return [(e.seat, e.card) for e in table.game.events(table.state) if e.what == "for the first turn"]
 
 
-def first_turn(table: Table) -> tuple[int, str]:
+def first_turn(table: RecordedGame) -> tuple[int, str]:
     return next((e.seat, e.card) for e in table.game.events(table.state) if e.what != "for the first turn")
 
 
@@ -96,7 +96,7 @@ def test_default_is_5_players_and_there_are_no_options():
 
 @pytest.mark.parametrize("n", COUNTS)
 def test_S1_everyone_has_a_set_the_centre_is_empty_and_the_deck_is_due(n):
-    table = Table(IcePoints(n), seed=0, explicit_chance=True)
+    table = RecordedGame(IcePoints(n), seed=0, explicit_chance=True)
     assert table.chance == "deck"
     assert [owned(table, seat) for seat in range(n)] == [SET] * n
     assert list(table.state.score[:n]) == [30] * n
@@ -104,7 +104,7 @@ def test_S1_everyone_has_a_set_the_centre_is_empty_and_the_deck_is_due(n):
 
 
 def test_S1_a_drawn_deck_holds_every_card_and_seeds_differ():
-    decks = [Table(IcePoints(5), seed=seed).events[0][2] for seed in (0, 0, 1)]
+    decks = [RecordedGame(IcePoints(5), seed=seed).events[0][2] for seed in (0, 0, 1)]
     assert sorted(decks[0]) == sorted(state.CARD_NAMES)
     assert decks[0] == decks[1] != decks[2]
 
@@ -180,7 +180,7 @@ def test_S2_the_first_player_is_uniform():
     first = np.zeros(5)
     total = 2000 if COMPILED else 200
     for seed in range(total):
-        table = Table(IcePoints(5), seed=seed)
+        table = RecordedGame(IcePoints(5), seed=seed)
         first[first_turn(table)[0]] += 1
     assert (abs(first - total / 5) < 5 * np.sqrt(total * 0.16)).all()
 
@@ -565,7 +565,7 @@ def test_E1_a_last_card_without_a_choice_ends_the_pass_too():
 
 
 def test_E1_two_decks_are_drawn_in_a_game():
-    table = Table(IcePoints(5), seed=5)
+    table = RecordedGame(IcePoints(5), seed=5)
     rng = random.Random(5)
     while not table.over:
         table.play(rng.choice(table.legal_actions()))
@@ -652,7 +652,7 @@ def test_decks_round_trip_through_json():
     ],
 )
 def test_wrong_decks_are_refused_and_nothing_changes(change, message):
-    table = Table(IcePoints(5), seed=0, explicit_chance=True)
+    table = RecordedGame(IcePoints(5), seed=0, explicit_chance=True)
     before = table.states.tobytes()
     with pytest.raises(CardEnvsError, match=message):
         table.apply_chance("deck", change(list(state.CARD_NAMES)))

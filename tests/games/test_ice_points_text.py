@@ -7,7 +7,7 @@ import random
 import pytest
 
 from card_envs.games.ice_points import IcePoints
-from card_envs.games.table import Table
+from card_envs.games.recorded_game import RecordedGame
 from tests.games.ice_points_positions import deck_of, event, last_event, position
 
 
@@ -92,7 +92,7 @@ def test_render_goes_back_to_the_last_decision_of_the_seat():
 
 
 def test_render_before_a_shuffle_and_after_the_end():
-    table = Table(IcePoints(5), seed=0, explicit_chance=True)
+    table = RecordedGame(IcePoints(5), seed=0, explicit_chance=True)
     assert table.render() == "Ice Points · 5 players · the cards are being shuffled for pass 1 of 2"
     table = position("KS", passes=0, last=True)
     table.play("L")
@@ -108,7 +108,7 @@ def test_render_before_a_shuffle_and_after_the_end():
 
 @pytest.mark.parametrize("n", [5, 6, 7, 8])
 def test_every_position_of_a_game_can_be_shown(n):
-    table, rng = Table(IcePoints(n), seed=n), random.Random(n)
+    table, rng = RecordedGame(IcePoints(n), seed=n), random.Random(n)
     while True:
         for seat in (None, *range(n)):
             assert all(len(line) <= 110 for line in table.render(seat).splitlines())
@@ -118,7 +118,7 @@ def test_every_position_of_a_game_can_be_shown(n):
 
 
 def test_draws_for_the_start_are_events_too():
-    table = Table(IcePoints(5), seed=0, explicit_chance=True)
+    table = RecordedGame(IcePoints(5), seed=0, explicit_chance=True)
     table.apply_chance("deck", deck_of("2S 3S KS 4S 5S 7S"))
     assert [str(e) for e in table.game.events(table.state)][1:3] == [
         "player_1 draws  3S: for the first turn",
@@ -133,15 +133,15 @@ def test_environment_tells_what_happened_between_two_decisions():
 
     env = ice_points_v0.env(num_players=5)
     with pytest.raises(CardEnvsError, match="call reset"):
-        env.resolution()
+        env.event_log()
     env.reset(options={"chance": [["deck", deck_of("2S 3S KS 4S 5S KH 6S QS 7D")]]})
-    assert env.resolution()[5:] == ["player_2 draws  KH: to put 3 points in the centre"]
+    assert env.event_log()[5:] == ["player_2 draws  KH: to put 3 points in the centre"]
     env.step(env.action_names.index("M+S"))
-    assert env.resolution()[5:] == [
+    assert env.event_log()[5:] == [
         "player_2 draws  KH: puts M+S in the centre",
         "player_3 draws  6S: is skipped",
         "player_4 draws  QS: to give 3 points to player_0 on the left",
     ]
     other = icarus_club_v0.env(num_players=3)
     other.reset(seed=0)
-    assert other.resolution() == []  # its events say it all
+    assert other.event_log() == []  # its events say it all

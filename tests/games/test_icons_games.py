@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 from card_envs.games.icons import Icons, rules, state
-from card_envs.games.table import Table
+from card_envs.games.recorded_game import RecordedGame
 from card_envs.kernels import batch
 from card_envs.kernels.jit import jit
 from card_envs.kernels.rng import seed_words
 from card_envs.kernels.state import RUNNING, TERMINATED
-from card_envs.policies.tables import Tables
+from card_envs.policies.game_batch import GameBatch
 
 compiled = functools.partial(jit, game="icons_v0", rules=rules.apply_action)
 
@@ -98,7 +98,7 @@ def check(states):
 
 
 def deal(game, num_tables, seed):
-    tables = Tables(game, num_tables)
+    tables = GameBatch(game, num_tables)
     tables.states["rng"] = seed_words(seed, num_tables)
     tables.rngs[:] = seed_words(seed + 100, num_tables)
     tables.start(np.arange(num_tables))
@@ -191,7 +191,7 @@ def test_resample_does_not_depend_on_what_the_seat_cannot_know(n):
 
 
 def test_resample_keeps_what_is_known_and_draws_the_rest_evenly():
-    states = Table(Icons(3), seed=5).states
+    states = RecordedGame(Icons(3), seed=5).states
     resample = batch.for_game(Icons).resample
     s = states[0]
     seat, other = int(s.player), (int(s.player) + 1) % 3
@@ -224,9 +224,9 @@ import numpy as np, zlib
 from card_envs.games.icons import Icons
 from card_envs.kernels import batch
 from card_envs.kernels.rng import seed_words
-from card_envs.policies.tables import Tables
+from card_envs.policies.game_batch import GameBatch
 for n in (2, 5, 8):
-    tables = Tables(Icons(n, max_turns=40), 1)
+    tables = GameBatch(Icons(n, max_turns=40), 1)
     tables.states["rng"] = seed_words(n, 1)
     tables.rngs[:] = seed_words(9, 1)
     rows, rng, crc, moves = np.arange(1), seed_words(8, 1)[0], 0, 0
@@ -271,7 +271,7 @@ def seen_by(table, seat):
 
 
 def test_observation_is_egocentric():
-    table = Table(Icons(4), seed=2)
+    table = RecordedGame(Icons(4), seed=2)
     s = table.state
     s.tokens[2] = [1, 2, 0, 0, 0]
     for seat in range(4):
@@ -282,7 +282,7 @@ def test_observation_is_egocentric():
 
 
 def test_observation_shows_points_within_reach():
-    table = Table(Icons(2), seed=2)
+    table = RecordedGame(Icons(2), seed=2)
     s = table.state
     s.tokens[0] = [1, 2, 1, 1, 0]
     s.hand[0] = 0
@@ -310,7 +310,7 @@ def option(table, action):
 
 def table_with(hand, tokens=(), bank=None, n=3, **options):
     """A table at which player_0, with these cards, is to flip or, with a card in the bank's first slot, to play."""
-    table = Table(Icons(n, **options), seed=1)
+    table = RecordedGame(Icons(n, **options), seed=1)
     s = table.state
     s.player = s.turn = 0
     s.hand[0] = 0

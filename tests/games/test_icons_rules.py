@@ -9,7 +9,7 @@ from card_envs.errors import CardEnvsError, IllegalActionError
 from card_envs.games.icons import Icons, rules, state
 from card_envs.games.icons.state import ACTION_NAMES, CARD_NAMES, CATEGORIES, DECK_NAMES, NUM_CARDS
 from card_envs.games.icons.text import WOMEN, icon_name
-from card_envs.games.table import Table
+from card_envs.games.recorded_game import RecordedGame
 from card_envs.kernels.state import RUNNING, TERMINATED, TRUNCATED
 
 ID = {name: card for card, name in enumerate(CARD_NAMES)}
@@ -24,7 +24,7 @@ def position(
     `hands` and `bank` list card names, `pile` from the top; `tokens` counts by category and seat. Cards named nowhere
     are the pile, or the discards if a pile is given.
     """
-    table = Table(Icons(n, **options), seed=0, explicit_chance=True)
+    table = RecordedGame(Icons(n, **options), seed=0, explicit_chance=True)
     s = table.state
     rest = list(DECK_NAMES)
     for seat, hand in enumerate(hands):
@@ -91,7 +91,7 @@ def winners(table):
 
 
 def fresh_table(n, deck, first=0, **options):
-    table = Table(Icons(n, **options), seed=0, explicit_chance=True)
+    table = RecordedGame(Icons(n, **options), seed=0, explicit_chance=True)
     table.apply_chance("first-player", first)
     table.apply_chance("deck", deck)
     return table
@@ -195,7 +195,7 @@ def test_options_are_fields_of_the_state():
 
 @pytest.mark.parametrize("seat", [-1, 3, True, "0", 1.0, None])
 def test_S1_first_player_from_a_record_is_checked(seat):
-    table = Table(Icons(3), seed=0, explicit_chance=True)
+    table = RecordedGame(Icons(3), seed=0, explicit_chance=True)
     with pytest.raises(CardEnvsError, match="from 0 to 2"):
         table.apply_chance("first-player", seat)
     assert table.chance == "first-player"
@@ -213,7 +213,7 @@ def test_S1_first_player_from_a_record_is_checked(seat):
     ],
 )
 def test_S1_deck_from_a_record_is_checked(deck, message):
-    table = Table(Icons(3), seed=0, explicit_chance=True)
+    table = RecordedGame(Icons(3), seed=0, explicit_chance=True)
     table.apply_chance("first-player", 0)
     with pytest.raises(CardEnvsError, match=message):
         table.apply_chance("deck", deck)
@@ -221,7 +221,7 @@ def test_S1_deck_from_a_record_is_checked(deck, message):
 
 
 def test_S1_chance_comes_in_order_and_is_written_as_it_is_read():
-    table = Table(Icons(5), seed=3)
+    table = RecordedGame(Icons(5), seed=3)
     (_, kind_1, first), (_, kind_2, deck) = table.events
     assert (kind_1, kind_2) == ("first-player", "deck")
     assert sorted(deck) == sorted(DECK_NAMES)
@@ -232,7 +232,7 @@ def test_S1_chance_comes_in_order_and_is_written_as_it_is_read():
 
 
 def test_S1_first_players_are_drawn_evenly():
-    firsts = [Table(Icons(4), seed=seed).player for seed in range(200)]
+    firsts = [RecordedGame(Icons(4), seed=seed).player for seed in range(200)]
     assert min(firsts.count(seat) for seat in range(4)) > 30
 
 
@@ -1052,9 +1052,9 @@ def test_text_shows_a_seat_only_what_it_knows():
 
 def test_text_at_every_moment_of_a_game():
     for n in (2, 8):
-        table = Table(Icons(n, max_turns=60), seed=1, explicit_chance=True)
+        table = RecordedGame(Icons(n, max_turns=60), seed=1, explicit_chance=True)
         assert "being dealt" in table.render(0)
-        table = Table(Icons(n), seed=1)
+        table = RecordedGame(Icons(n), seed=1)
         rng = np.random.default_rng(0)
         while not table.over:
             for seat in (None, 0, n - 1):

@@ -17,7 +17,7 @@ from card_envs.arena.records import replay, to_record
 from card_envs.errors import CardEnvsError, RecordError
 from card_envs.games.micons import Micons, state
 from card_envs.games.micons.deck import SUPPLIED, read_deck
-from card_envs.games.table import Table
+from card_envs.games.recorded_game import RecordedGame
 from tests.games.micons_positions import DECK, NAMES
 
 CARDS = read_deck(None, 4)
@@ -143,12 +143,12 @@ def test_D3_games_with_own_decks_play_to_the_end():
     script = """
 import random
 from card_envs.games.micons import Micons, state
-from card_envs.games.table import Table
+from card_envs.games.recorded_game import RecordedGame
 from tests.games.test_micons_deck import many
 for size, n, judging in ((12, 2, "vote"), (13, 2, "table"), (22, 4, "strict"), (61, 3, "vote"), (300, 2, "table")):
     choice = random.Random(size).choice
     for seed in range(3):
-        table = Table(Micons(n, judging=judging, deck=many(size), max_turns=80), seed=seed)
+        table = RecordedGame(Micons(n, judging=judging, deck=many(size), max_turns=80), seed=seed)
         s = table.state
         while not table.over:
             table.play(choice(table.legal_actions()))
@@ -304,7 +304,7 @@ def test_D3_number_of_thousands_of_digits_in_a_list():
 
 def test_D3_record_that_names_a_file_is_refused(tmp_path):
     path = written(tmp_path, DECK)
-    table = Table(Micons(2, deck=path, max_turns=3), seed=1)
+    table = RecordedGame(Micons(2, deck=path, max_turns=3), seed=1)
     while not table.over:
         table.play(table.legal_actions()[0])
     record = to_record(table)

@@ -15,7 +15,7 @@ from card_envs.games.micons import Micons, rules, state
 from card_envs.games.micons.heuristic import heuristic
 from card_envs.games.micons.observation import observe, resample
 from card_envs.games.micons.rules import apply_action, apply_chance, draw_chance, legal_actions, matches
-from card_envs.games.table import Table
+from card_envs.games.recorded_game import RecordedGame
 from card_envs.kernels.jit import jit
 from card_envs.kernels.rng import below, random_legal, seed_words, split
 from card_envs.kernels.state import RUNNING, TERMINATED, TRUNCATED, returns
@@ -287,7 +287,7 @@ def test_X2_ends_games_in_which_a_trait_that_nobody_has_is_asked_for():
     ]
     endings = []
     for seed in range(100):
-        table = Table(Micons(3, judging="strict", deck=deck), seed=seed)
+        table = RecordedGame(Micons(3, judging="strict", deck=deck), seed=seed)
         choice = random.Random(seed).choice
         while not table.over:
             table.play(choice(table.legal_actions()))

@@ -9,15 +9,15 @@ import pytest
 
 from card_envs.errors import CardEnvsError, IllegalActionError
 from card_envs.games.micons import Micons, state
-from card_envs.games.table import Table
+from card_envs.games.recorded_game import RecordedGame
 from card_envs.kernels.state import TERMINATED, TRUNCATED
 from tests.games.micons_positions import CARD, DECK, NAMES, active, cards_at, deck, options, part, play, position
 
 COUNTS = (2, 3, 4)
 
 
-def dealt(n: int, cards: list[str], *, first: int = 0, **options) -> Table:
-    table = Table(Micons(n, deck=DECK, **options), seed=0, explicit_chance=True)
+def dealt(n: int, cards: list[str], *, first: int = 0, **options) -> RecordedGame:
+    table = RecordedGame(Micons(n, deck=DECK, **options), seed=0, explicit_chance=True)
     table.apply_chance("first-player", first)
     table.apply_chance("deck", cards)
     return table
@@ -80,7 +80,7 @@ def test_S1_deal(n, first):
 
 
 def test_S1_chance_events_are_checked():
-    table = Table(Micons(2, deck=DECK), explicit_chance=True)
+    table = RecordedGame(Micons(2, deck=DECK), explicit_chance=True)
     assert table.chance == "first-player"
     with pytest.raises(CardEnvsError, match="'deck' is not due, expected is 'first-player'"):
         table.apply_chance("deck", list(NAMES))
@@ -108,7 +108,7 @@ def test_S1_chance_events_are_checked():
 def test_S1_first_player_and_deck_are_drawn_evenly():
     starts, tops = np.zeros(3), np.zeros(len(NAMES))
     for seed in range(600):
-        table = Table(Micons(3, deck=DECK), seed=seed)
+        table = RecordedGame(Micons(3, deck=DECK), seed=seed)
         starts[table.events[0][2]] += 1
         tops[CARD[table.events[1][2][0]]] += 1
     assert starts.min() > 150
@@ -266,7 +266,7 @@ def test_J2_strict_does_not_count_arguable_traits():
     assert (table.player, table.phase) == (1, "play")
 
 
-def vote_position(n: int, own: str = "maybe-blue-red hot-hot", deck: str = "red-hot red-loud") -> Table:
+def vote_position(n: int, own: str = "maybe-blue-red hot-hot", deck: str = "red-hot red-loud") -> RecordedGame:
     hands = [own, "hot-loud red-blue", "hot-red red-red", "hot-blue luck-red"][:n]
     return position(hands, active="luck-blue", deck=deck, judging="vote")
 
@@ -475,7 +475,7 @@ def test_X1_arguable_match_with_nothing_to_draw_is_asked_and_may_decline():
     assert not table.state.rejected.any()
 
 
-def without_choice(n: int, judging: str, sizes: list[int], **options) -> Table:
+def without_choice(n: int, judging: str, sizes: list[int], **options) -> RecordedGame:
     """Nothing to draw; seat 0 alone is asked: it may play a luck card or decline."""
     table = position([""] * n, active="luck-loud", rest="last", judging=judging, **options)
     s = table.state
@@ -623,4 +623,4 @@ def test_render_shows_what_a_seat_may_know():
     finished = position(["blue-hot", "red-loud hot-red"], active="red-blue", deck="red-hot")
     assert "player_0" in play(finished, "blue-hot").render()
     assert "wins" in finished.render()
-    assert "being dealt" in Table(Micons(2), explicit_chance=True).render()
+    assert "being dealt" in RecordedGame(Micons(2), explicit_chance=True).render()

@@ -10,7 +10,7 @@ import logging
 
 import card_envs
 from card_envs.games.icarus_club import IcarusClub
-from card_envs.games.table import Table
+from card_envs.games.recorded_game import RecordedGame
 from card_envs.kernels import jit
 
 logging.basicConfig(format="%(levelname)s %(message)s")
@@ -18,7 +18,7 @@ hands = [
     [f"craps-{2 + k}", *(f"{suit}-{r}" for r in range(1, 11))] for k, suit in enumerate(["poker", "slots", "roulette"])
 ]
 rest = [f"craps-{r}" for r in (1, *range(5, 11))]
-table = Table(IcarusClub(3), explicit_chance=True)
+table = RecordedGame(IcarusClub(3), explicit_chance=True)
 table.apply_chance("first-player", 0)
 table.apply_chance("suit-out", "blackjack")
 table.apply_chance("deck", [*hands[0], *hands[1], *hands[2], "craps-11", *rest, "poker-11", "slots-11", "roulette-11"])

@@ -14,7 +14,7 @@ import numpy as np
 
 from card_envs.games import GAMES, make_game, player_counts
 from card_envs.games.game import Game
-from card_envs.games.table import Table
+from card_envs.games.recorded_game import RecordedGame
 from card_envs.kernels.rng import below, seed_words
 
 
@@ -23,13 +23,13 @@ def digest(game: Game, decisions: int) -> str:
     seen = hashlib.sha256()
     rng = seed_words(4, 1)[0]
     seed = 0
-    table = Table(game, seed=seed)
+    table = RecordedGame(game, seed=seed)
     choice, row = np.zeros(1, np.int64), np.zeros(1, np.int64)
     for _ in range(decisions):
         if table.over:
             seen.update(table.returns().tobytes())
             seed += 1
-            table = Table(game, seed=seed)
+            table = RecordedGame(game, seed=seed)
         mask = table.action_mask()
         for seat in range(game.num_players):
             seen.update(table.observe(seat).tobytes())

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from card_envs.envs.aec import CardGameEnv
-from card_envs.games.table import Table
+from card_envs.games.recorded_game import RecordedGame
 from card_envs.kernels import batch
 from card_envs.kernels.rng import random_legal, seed_words
 from card_envs.kernels.state import RUNNING
 from card_envs.policies import make_policy
-from card_envs.policies.tables import ASKED, Tables
+from card_envs.policies.game_batch import CALLER, GameBatch
 from tests.variants import each_game, each_variant
 
 B = 24
@@ -17,7 +17,7 @@ B = 24
 
 def dealt(game, num_tables=B, seed=0, **options):
     """Tables that have been dealt, and the chance words that each began with."""
-    tables = Tables(game, num_tables, **options)
+    tables = GameBatch(game, num_tables, **options)
     tables.states["rng"] = seed_words(seed, num_tables)
     tables.rngs[:] = seed_words(seed + 1000, num_tables)
     words = tables.states["rng"].copy()
@@ -27,7 +27,7 @@ def dealt(game, num_tables=B, seed=0, **options):
 
 def table_from(game, words):
     """One table, dealt from these chance words by the rules alone."""
-    table = Table(game, explicit_chance=True)
+    table = RecordedGame(game, explicit_chance=True)
     table.states["rng"] = words
     while table.state.chance:
         play_chance(table)
@@ -113,7 +113,7 @@ def test_every_decision_of_a_batch_shows_what_one_table_shows(game):
 
 @each_variant
 def test_the_path_of_the_aec_environment_is_the_rules_path(game):
-    env, table = CardGameEnv(game), Table(game, seed=3)
+    env, table = CardGameEnv(game), RecordedGame(game, seed=3)
     env.reset(seed=3)
     rng = np.random.default_rng(0)
     while not table.over:
@@ -154,7 +154,7 @@ def test_rows_that_are_not_asked_for_stay_as_they_are(game):
     rows = np.array([4, 1])
     tables.drivers[:] = batch.RANDOM
     tables.advance(rows)
-    tables.kernels.start(tables.states, rows[:1], game.initial, tables._value)
+    tables.kernels.start(tables.states, rows[:1], game.initial, tables._outcome)
     others = [0, 2, 3, 5]
     assert tables.states[others].tobytes() == before[others].tobytes()
     assert tables.states["end"][1] != RUNNING
@@ -176,7 +176,7 @@ def test_the_order_of_rows_changes_no_game(game):
 def test_a_table_is_handed_over_where_somebody_outside_must_decide(game):
     tables, _ = dealt(game, 8)
     tables.drivers[:] = batch.RANDOM
-    tables.drivers[:, 1] = ASKED
+    tables.drivers[:, 1] = CALLER
     asked = tables.advance(np.arange(8))
     assert (tables.states["player"][asked] == 1).all()
     assert (tables.states["end"][~asked] != RUNNING).all()
@@ -186,7 +186,7 @@ def test_a_table_is_handed_over_where_somebody_outside_must_decide(game):
 def test_forced_decisions_are_skipped_only_where_that_is_wanted(game):
     for skip_forced in (True, False):
         tables, _ = dealt(game, 8, skip_forced=skip_forced)
-        tables.drivers[:] = ASKED
+        tables.drivers[:] = CALLER
         rng, options, rows = np.random.default_rng(0), [], np.arange(8)
         while len(rows):
             rows = rows[tables.advance(rows)]
@@ -220,7 +220,7 @@ def test_an_illegal_action_stops_at_its_row_and_leaves_it(game):
         actions = masks.argmax(axis=1)
         actions[2] = wrong
         refused = tables.kernels.act(
-            tables.states, rows, actions, tables._mask, tables._value, tables.counts, tables.log
+            tables.states, rows, actions, tables._mask, tables._outcome, tables.counts, tables.log
         )
         assert refused == 2
         assert tables.counts.tolist() == [1, 1, 0, 0, 0]
@@ -236,7 +236,9 @@ def test_no_action_is_legal_at_a_table_that_has_ended(game):
     ended = tables.states.copy()
     row, action = np.arange(1), np.zeros(1, np.int64)
     for action[0] in range(game.num_actions):
-        refused = tables.kernels.act(tables.states, row, action, tables._mask, tables._value, tables.counts, tables.log)
+        refused = tables.kernels.act(
+            tables.states, row, action, tables._mask, tables._outcome, tables.counts, tables.log
+        )
         assert refused == 0
     assert tables.states.tobytes() == ended.tobytes()
     assert tables.kernels.legal(tables.states, 0, tables._mask) == 0
@@ -247,7 +249,7 @@ def test_no_action_is_legal_at_a_table_that_has_ended(game):
 def test_skipping_plays_some_decisions_and_never_to_the_end(game):
     tables, words = dealt(game, 8)
     decisions = np.array([0, 1, 2, 5, 10, 20, 40, 100_000])
-    tables.skip(np.arange(8), decisions, batch.RANDOM)
+    tables.fast_forward(np.arange(8), decisions, batch.RANDOM)
     assert (tables.states["end"] == RUNNING).all()
     assert (tables.states["chance"] == 0).all()
     for row in range(4):
@@ -268,7 +270,7 @@ def test_skipping_plays_some_decisions_and_never_to_the_end(game):
 @each_game
 def test_actions_are_valued_by_playouts_that_change_nothing_else(game, driver):
     tables, _ = dealt(game, 4)
-    tables.skip(np.arange(4), np.array([0, 1, 7, 100_000]), batch.RANDOM)
+    tables.fast_forward(np.arange(4), np.array([0, 1, 7, 100_000]), batch.RANDOM)
     rows = np.array([3, 0, 2])
     masks = tables.decisions(rows).action_mask == 1
     before, words = tables.states.copy(), tables.rngs.copy()
@@ -277,7 +279,7 @@ def test_actions_are_valued_by_playouts_that_change_nothing_else(game, driver):
         out = np.full((3, game.num_actions), np.nan)
         counts = np.full(3, playouts)
         tables.kernels.value_actions(
-            tables.states, rows, counts, 10**6, driver, tables.rngs, tables._mask, tables._value, out
+            tables.states, rows, counts, 10**6, driver, tables.rngs, tables._mask, tables._outcome, out
         )
         return out
 
@@ -299,13 +301,13 @@ def test_actions_are_valued_by_playouts_that_change_nothing_else(game, driver):
 @each_game
 def test_an_action_that_ends_the_game_has_the_value_of_its_result(game):
     tables, _ = dealt(game, 40)
-    tables.skip(np.arange(40), np.full(40, 100_000), batch.RANDOM)
+    tables.fast_forward(np.arange(40), np.full(40, 100_000), batch.RANDOM)
     ending = 0
     for row in range(40):
         out, rows = np.zeros((1, game.num_actions)), np.array([row])
         tables.value_actions(rows, 2, batch.RANDOM, out)
         for action in np.flatnonzero(tables.decisions(rows).action_mask[0]):
-            table = Table(game, explicit_chance=True)
+            table = RecordedGame(game, explicit_chance=True)
             table.states[:] = tables.states[row]
             seat = table.player
             game.rules.apply_action(table.states[0], action)
@@ -337,7 +339,7 @@ def test_more_policies_than_the_tables_can_number_are_refused():
     from card_envs.errors import CardEnvsError
     from card_envs.games import make_game
 
-    tables = Tables(make_game("icarus_club"), 1)
+    tables = GameBatch(make_game("icarus_club"), 1)
     tables.set_policies([LastLegal() for _ in range(125)])
     assert max(tables.driver_of) == np.iinfo(np.int8).max
     with pytest.raises(CardEnvsError, match="126 policies"):

@@ -11,7 +11,7 @@ from sb3_contrib import MaskablePPO
 from card_envs.envs.sb3 import CardVecEnv
 from card_envs.games.game import Game
 from card_envs.policies.trained import model_identity
-from training.checkpoint import save_model
+from card_envs.training.checkpoint import save_model
 
 torch.set_num_threads(1)  # nothing here is large enough for more
 

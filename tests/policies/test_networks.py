@@ -13,8 +13,8 @@ from sb3_contrib import MaskablePPO
 from card_envs.envs.sb3 import CardVecEnv
 from card_envs.games import make_game
 from card_envs.kernels.rng import seed_words
+from card_envs.policies.game_batch import CALLER, GameBatch
 from card_envs.policies.networks import OptionsPolicy
-from card_envs.policies.tables import ASKED, Tables
 from card_envs.policies.trained import NetworkPolicy, load_policy, model_identity
 
 GAME = make_game("icarus_club", 4)
@@ -28,12 +28,12 @@ def model():
 
 
 def decisions(count=64):
-    tables = Tables(GAME, count)
+    tables = GameBatch(GAME, count)
     tables.states["rng"], tables.rngs[:] = seed_words(1, count), seed_words(2, count)
     rows = np.arange(count)
     tables.start(rows)
-    tables.skip(rows, np.arange(count) % 60, 0)
-    tables.drivers[:] = ASKED
+    tables.fast_forward(rows, np.arange(count) % 60, 0)
+    tables.drivers[:] = CALLER
     tables.advance(rows)
     return tables.decisions(rows)
 

@@ -7,9 +7,9 @@ import pytest
 
 from card_envs.errors import CardEnvsError
 from card_envs.games import GAMES, make_game, player_counts
-from card_envs.policies import BuiltInPolicy, Tables, make_policy
+from card_envs.policies import BuiltInPolicy, GameBatch, make_policy
 from card_envs.policies.base import policy_label
-from card_envs.policies.tables import ASKED
+from card_envs.policies.game_batch import CALLER
 
 TABLES = [(name, n) for name in GAMES for n in player_counts(name)]
 
@@ -25,15 +25,15 @@ def refused(name, game) -> str:
     return str(caught.value)
 
 
-def asking(game, count: int, decisions: int) -> Tables:
+def asking(game, count: int, decisions: int) -> GameBatch:
     """Tables that wait for the caller after some random decisions."""
-    tables = Tables(game, count)
+    tables = GameBatch(game, count)
     tables.states["rng"][:, 0] = np.arange(1, count + 1)
     tables.rngs[:, 0] = np.arange(1, count + 1)
     rows = np.arange(count)
     tables.start(rows)
-    tables.drivers[:] = ASKED
-    tables.skip(rows, np.full(count, decisions), 0)
+    tables.drivers[:] = CALLER
+    tables.fast_forward(rows, np.full(count, decisions), 0)
     return tables
 
 

@@ -7,26 +7,26 @@ from card_envs.arena.match import play_games, rotated
 from card_envs.arena.statistics import estimate
 from card_envs.errors import CardEnvsError
 from card_envs.games import make_game
-from card_envs.games.table import Table
+from card_envs.games.recorded_game import RecordedGame
 from card_envs.kernels import batch, search
 from card_envs.kernels.rng import seed_words
 from card_envs.kernels.state import RUNNING
 from card_envs.policies import make_policy
+from card_envs.policies.game_batch import CALLER, GameBatch
 from card_envs.policies.search import LookAheadPolicy
-from card_envs.policies.tables import ASKED, Tables
 from tests.lots import FEW, GAMBLE, MANY, Lots, SameTwice
 from tests.variants import each_game, each_variant
 
 
 def reached(game, count, seed=0, longest=150):
     """Tables somewhere in random games, each with a decision."""
-    tables = Tables(game, count)
+    tables = GameBatch(game, count)
     tables.states["rng"] = seed_words(seed, count)
     tables.rngs[:] = seed_words(seed + 1, count)
     rows = np.arange(count)
     tables.start(rows)
-    tables.skip(rows, np.random.default_rng(seed).integers(0, longest, count), batch.RANDOM)
-    tables.drivers[:] = ASKED
+    tables.fast_forward(rows, np.random.default_rng(seed).integers(0, longest, count), batch.RANDOM)
+    tables.drivers[:] = CALLER
     return tables
 
 
@@ -76,11 +76,11 @@ def test_decision_is_the_same_whatever_the_hidden_cards_are(game, name):
 def test_hidden_luck_is_not_used(name):
     """A gamble is worth 0 or 3 lots, 1.5 on average: who can't see which takes 2."""
     game = Lots(3)
-    tables, rows = Tables(game, 40), np.arange(40)
+    tables, rows = GameBatch(game, 40), np.arange(40)
     tables.states["rng"], tables.rngs[:] = seed_words(0, 40), seed_words(1, 40)
     tables.start(rows)
     assert set(tables.states["secret"]) == {0, 3}
-    tables.kernels.act(tables.states, rows, np.full(40, MANY), tables._mask, tables._value, tables.counts, tables.log)
+    tables.kernels.act(tables.states, rows, np.full(40, MANY), tables._mask, tables._outcome, tables.counts, tables.log)
     chosen = make_policy(name, game).act(tables.decisions(rows))
     assert (chosen == MANY).mean() > 0.9
     gambles = chosen == GAMBLE
@@ -137,11 +137,11 @@ def test_choices_do_not_depend_on_threads_or_on_what_else_is_asked(game, name):
 @each_game
 def test_action_that_wins_at_once_is_worth_its_return_and_what_is_chosen_hardly_less(game):
     tables = reached(game, 400)
-    tables.skip(np.arange(400), np.full(400, 100_000), batch.RANDOM)
+    tables.fast_forward(np.arange(400), np.full(400, 100_000), batch.RANDOM)
     best = {}
     for row in range(400):
         for action in np.flatnonzero(tables.decisions(np.array([row])).action_mask[0]):
-            table = Table(game, explicit_chance=True)
+            table = RecordedGame(game, explicit_chance=True)
             table.states[:] = tables.states[row]
             seat = table.player
             game.rules.apply_action(table.states[0], action)
@@ -161,7 +161,7 @@ def test_action_that_wins_at_once_is_worth_its_return_and_what_is_chosen_hardly_
 def test_opponents_are_expected_to_maximise_their_own_return(driver):
     """Lots again, where the tree must find that everybody takes many."""
     game = Lots(2)
-    tables, rows = Tables(game, 20), np.arange(20)
+    tables, rows = GameBatch(game, 20), np.arange(20)
     tables.states["rng"], tables.rngs[:] = seed_words(0, 20), seed_words(1, 20)
     tables.start(rows)
     visits, values = run_search(game, tables, rows, 4000, driver)
@@ -175,7 +175,7 @@ def test_what_a_table_promises_is_a_return(game):
     tables = reached(game, 200)
     n, out = game.num_players, np.empty(game.max_players)
     for row in range(200):
-        game.rules.judge(tables.states[row], out)
+        game.rules.evaluate(tables.states[row], out)
         assert out[:n].sum() == pytest.approx(0, abs=1e-9)
         assert (out[:n] <= 1).all()
         assert (out[:n] >= -1 / (n - 1)).all()
@@ -187,7 +187,7 @@ def test_points_cards_and_categories_promise_more_in_icons():
     for change in (("score", 1), ("hand", (1, 0)), ("tokens", (1, 2))):
         state = game.initial.copy()[0]
         state[change[0]][change[1]] += 1
-        game.rules.judge(state, out)
+        game.rules.evaluate(state, out)
         assert out[1] > max(out[0], out[2], out[3])
         assert out[0] == pytest.approx(out[2])
 
@@ -196,7 +196,7 @@ def test_points_cards_and_categories_promise_more_in_icons():
 def test_first_actions_meet_equal_luck(simulations):
     """Two actions that come to the same have the same value to the digit once both were tried equally often."""
     game = SameTwice(3)
-    tables, rows = Tables(game, 10), np.arange(10)
+    tables, rows = GameBatch(game, 10), np.arange(10)
     tables.states["rng"], tables.rngs[:] = seed_words(0, 10), seed_words(1, 10)
     tables.start(rows)
     visits, values = run_search(game, tables, rows, simulations)
@@ -212,7 +212,7 @@ def test_first_actions_meet_equal_luck(simulations):
 def test_playout_that_is_cut_short_is_judged():
     """Lots judges every table before its end as worth 0."""
     game = Lots(3)
-    tables, rows = Tables(game, 5), np.arange(5)
+    tables, rows = GameBatch(game, 5), np.arange(5)
     tables.states["rng"], tables.rngs[:] = seed_words(0, 5), seed_words(1, 5)
     tables.start(rows)
     mask, value, out = np.zeros(3, np.int8), np.zeros(1, np.int16), np.zeros((5, 3))

@@ -19,10 +19,10 @@ from card_envs.errors import CardEnvsError
 from card_envs.games import make_game
 from card_envs.policies import Decisions, make_policy
 from card_envs.policies.trained import NetworkPolicy, load_policy, model_identity
+from card_envs.training.settings import schedule
 from tests.arena.helpers import games_of
 from tests.policies.models import model_file, small_model
 from tests.policies.test_policies import asking, refused
-from training.config import schedule
 
 
 @pytest.fixture(scope="module")

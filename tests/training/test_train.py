@@ -23,10 +23,11 @@ import yaml
 
 from card_envs.arena.report import text_table
 from card_envs.arena.tournament import play_tournament
+from card_envs.cli import main
 from card_envs.games import make_game
 from card_envs.policies import make_policy
-from training.callbacks import RunCallback
-from training.train import FRESH_DEALS, main
+from card_envs.training.callbacks import RunCallback
+from card_envs.training.run import FRESH_DEALS
 
 torch.set_num_threads(1)  # nothing here is large enough for more
 
@@ -58,14 +59,14 @@ def config_file(folder: Path, **changes: Any) -> Path:
 
 
 def train(config: Path, out: Path, *more: str) -> Path:
-    assert main(["icarus_club", "--config", str(config), "--out", str(out), "--seed", "7", *more]) == 0
+    assert main(["train", "icarus_club", "--config", str(config), "--out", str(out), "--seed", "7", *more]) == 0
     return out
 
 
 def command(*arguments: str | Path, before: str = "") -> list[str]:
     # one thread, as in this process: sums are the same to the bit
-    script = f"import sys, torch; torch.set_num_threads(1); {before}\nfrom training.train import main; sys.exit(main())"
-    return [sys.executable, "-c", script, "icarus_club", *map(str, arguments)]
+    script = f"import sys, torch; torch.set_num_threads(1); {before}\nfrom card_envs.cli import main; sys.exit(main())"
+    return [sys.executable, "-c", script, "train", "icarus_club", *map(str, arguments)]
 
 
 def weights(path: Path) -> dict[str, Any]:
@@ -97,7 +98,7 @@ def assert_same_run(one: Path, other: Path) -> None:
 def refused(capsys, *arguments: str | Path) -> str:
     """The one line that the command says to bad input."""
     capsys.readouterr()
-    assert main(["icarus_club", *map(str, arguments)]) == 2
+    assert main(["train", "icarus_club", *map(str, arguments)]) == 2
     said = capsys.readouterr()
     assert said.err.startswith("error: ")
     assert said.err.count("\n") == 1
@@ -130,7 +131,7 @@ def test_run_folder_is_complete(straight):
     assert described["game"] == "icarus_club_v0"
     assert described["options"] == {"num_players": 3}
     assert described["seed"] == 7
-    assert described["command"].startswith("python -m training.train icarus_club --config ")
+    assert described["command"].startswith("card-envs train icarus_club --config ")
     assert {"python", "card-envs", "numpy", "torch", "sb3-contrib"} <= described["versions"].keys()
     game = make_game("icarus_club", 3)
     for name in ("best_model", "final_model"):
@@ -155,7 +156,7 @@ def test_log_holds_losses_evaluations_and_games(straight):
 def test_same_seed_gives_the_same_run_and_another_seed_another(straight, tmp_path):
     config = config_file(tmp_path)
     assert_same_run(straight, train(config, tmp_path / "again"))
-    assert main(["icarus_club", "--config", str(config), "--out", str(tmp_path / "other"), "--seed", "8"]) == 0
+    assert main(["train", "icarus_club", "--config", str(config), "--out", str(tmp_path / "other"), "--seed", "8"]) == 0
     assert weights(tmp_path / "other" / "final_model.zip") != weights(straight / "final_model.zip")
 
 
@@ -196,7 +197,7 @@ def test_runs_without_a_folder_get_one_each(tmp_path, monkeypatch):
     monkeypatch.setattr(time, "strftime", lambda form: "20240101-000000")
     config = config_file(tmp_path)
     for _ in range(3):
-        assert main(["icarus_club", "--config", str(config), "--total-timesteps", "64"]) == 0
+        assert main(["train", "icarus_club", "--config", str(config), "--total-timesteps", "64"]) == 0
     stem = "icarus_club-20240101-000000"
     assert {path.name for path in (tmp_path / "runs").iterdir()} == {stem, f"{stem}-2", f"{stem}-3"}
 
@@ -256,7 +257,7 @@ def test_run_that_goes_on_with_more_steps_equals_one_that_was_never_stopped(tmp_
     long = train(config_file(tmp_path, **constant), tmp_path / "long")
     short = train(config_file(tmp_path, **constant), tmp_path / "short", "--total-timesteps", "256")
     assert weights(short / "final_model.zip") != weights(long / "final_model.zip")
-    assert main(["icarus_club", "--resume", str(short), "--total-timesteps", "512"]) == 0
+    assert main(["train", "icarus_club", "--resume", str(short), "--total-timesteps", "512"]) == 0
     assert weights(short / "final_model.zip") == weights(long / "final_model.zip")
     assert yaml.safe_load((short / "config.yaml").read_text())["n_timesteps"] == 512
     resumed = json.loads((short / "run.json").read_text())["resumed"]
@@ -267,7 +268,7 @@ def test_run_that_goes_on_with_more_steps_equals_one_that_was_never_stopped(tmp_
 def test_killed_run_goes_on_as_if_nothing_had_happened(straight, tmp_path):
     out = tmp_path / "run"
     slowly = (  # so that the kill comes in mid-run on any machine
-        "import time; from training.callbacks import RunCallback; end = RunCallback._on_rollout_end; "
+        "import time; from card_envs.training.callbacks import RunCallback; end = RunCallback._on_rollout_end; "
         "RunCallback._on_rollout_end = lambda self: (end(self), time.sleep(0.3))"
     )
     process = subprocess.Popen(
@@ -285,7 +286,7 @@ def test_killed_run_goes_on_as_if_nothing_had_happened(straight, tmp_path):
     assert process.returncode == -signal.SIGKILL
     assert not (out / "final_model.zip").exists()
     (out / ".checkpoint.zip.abc.tmp").write_bytes(b"half")  # as if killed in mid-writing
-    assert main(["icarus_club", "--resume", str(out)]) == 0
+    assert main(["train", "icarus_club", "--resume", str(out)]) == 0
     assert_same_run(straight, out)
     assert not list(out.glob(".*"))
 
@@ -303,14 +304,16 @@ def test_run_that_is_stopped_after_every_rollout_equals_one_that_was_not(
     monkeypatch.setattr(RunCallback, "_on_rollout_end", end_and_stop)
     handlers = signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)
     out = tmp_path / "run"
-    assert main(["icarus_club", "--config", str(config_file(tmp_path)), "--out", str(out), "--seed", "7"]) == 130
+    assert (
+        main(["train", "icarus_club", "--config", str(config_file(tmp_path)), "--out", str(out), "--seed", "7"]) == 130
+    )
     said = capsys.readouterr()
     assert said.err == f"stopped at 64 steps; --resume {out} goes on\n"
     assert not list(out.glob(".*"))
-    codes = [main(["icarus_club", "--resume", str(out)]) for _ in range(6)]
+    codes = [main(["train", "icarus_club", "--resume", str(out)]) for _ in range(6)]
     assert codes == [130] * 6
     assert "alone among" not in said.out + capsys.readouterr().out  # the table is for runs that reach their end
-    assert main(["icarus_club", "--resume", str(out)]) == 0
+    assert main(["train", "icarus_club", "--resume", str(out)]) == 0
     assert "run/best_model" in last_table(capsys.readouterr().out)[0]
     assert_same_run(straight, out)
     assert (signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)) == handlers
@@ -330,13 +333,16 @@ def test_second_interrupt_stops_at_once(straight, tmp_path, monkeypatch, capsys)
     out = tmp_path / "run"
     before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
     try:
-        assert main(["icarus_club", "--config", str(config_file(tmp_path)), "--out", str(out), "--seed", "7"]) == 130
+        assert (
+            main(["train", "icarus_club", "--config", str(config_file(tmp_path)), "--out", str(out), "--seed", "7"])
+            == 130
+        )
     finally:
         signal.signal(signal.SIGINT, before)
     assert capsys.readouterr().err == "stopped\n"
     assert len(asked) == 2
     monkeypatch.undo()
-    assert main(["icarus_club", "--resume", str(out)]) == 0
+    assert main(["train", "icarus_club", "--resume", str(out)]) == 0
     assert_same_run(straight, out)
 
 
@@ -344,7 +350,7 @@ def test_run_that_was_killed_before_its_first_checkpoint_begins_again(straight, 
     out = train(config_file(tmp_path), tmp_path / "run")
     for name in ("checkpoint.zip", "best_model.zip", "final_model.zip"):
         (out / name).unlink()
-    assert main(["icarus_club", "--resume", str(out)]) == 0
+    assert main(["train", "icarus_club", "--resume", str(out)]) == 0
     assert_same_run(straight, out)
 
 
@@ -467,5 +473,5 @@ def test_full_disk_leaves_the_last_whole_files_and_the_run_goes_on(straight, tmp
     assert not list(out.glob(".*"))
     with zipfile.ZipFile(out / "checkpoint.zip") as archive:
         assert archive.testzip() is None
-    assert main(["icarus_club", "--resume", str(out)]) == 0
+    assert main(["train", "icarus_club", "--resume", str(out)]) == 0
     assert_same_run(straight, out)

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from card_envs.games.icarus_club.chances import count_cards, is_unseen, may_follow, own_chance, stays_best
+from card_envs.games.icarus_club.odds import count_cards, is_unseen, may_follow, own_chance, stays_best
 from card_envs.games.icarus_club.rules import follow_suit, suit_of
 from card_envs.games.icarus_club.state import (
     LANE_1,

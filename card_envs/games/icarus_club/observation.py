@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from card_envs.games.icarus_club.chances import LETS_STAND, count_cards, is_unseen, may_follow, own_chance
+from card_envs.games.icarus_club.odds import LETS_STAND, count_cards, is_unseen, may_follow, own_chance
 from card_envs.games.icarus_club.rules import (
     follow_suit,
     left_of,

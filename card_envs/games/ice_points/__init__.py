@@ -56,7 +56,7 @@ class IcePoints(Game):
         """Which card was drawn by whom and what happened, from the game's first card on."""
         return text.events(table)
 
-    def resolution(self, state: Any) -> list[str]:
+    def event_log(self, state: Any) -> list[str]:
         """`events` in words: most cards do something without anybody being asked."""
         return [str(event) for event in self.events(state)]
 

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from card_envs.games.game import Game, Option, Rules, check_deck, check_seat, one_of, whole_number
-from card_envs.games.icons import heuristic, judge, observation, rules, state
+from card_envs.games.icons import evaluate, heuristic, observation, rules, state
 from card_envs.games.icons.text import render
 
 
@@ -40,7 +40,7 @@ class Icons(Game):
         observe=observation.observe,
         resample=observation.resample,
         heuristic=heuristic.heuristic,
-        judge=judge.judge,
+        evaluate=evaluate.evaluate,
     )
 
     @classmethod

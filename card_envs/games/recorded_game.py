@@ -20,7 +20,7 @@ from card_envs.kernels.state import RUNNING, TRUNCATED
 Event = list[Any]  #: ["chance", KIND, VALUE] or ["player_i", ACTION NAME]
 
 
-class Table:
+class RecordedGame:
     """One game with its history.
 
     Args:
@@ -42,7 +42,7 @@ class Table:
         self.states: npt.NDArray[Any] = game.initial.copy()
         self.states["rng"] = seed_words(seed, 1)
         self.events: list[Event] = []
-        self._value = np.zeros(game.max_chance_values, np.int16)
+        self._outcome = np.zeros(game.max_chance_values, np.int16)
         self._mask = np.zeros(game.num_actions, np.int8)
         self.draw_chance()
 
@@ -148,9 +148,9 @@ class Table:
         """Draws every chance event that is due; does nothing where chance is explicit."""
         while self.state.chance and not self.explicit_chance:
             kind = int(self.state.chance)
-            count = self.kernels.chance(self.states, 0, self._value)
+            count = self.kernels.chance(self.states, 0, self._outcome)
             self.events.append(
-                ["chance", self.game.chance_kinds[kind], self.game.chance_to_json(kind, self._value[:count])]
+                ["chance", self.game.chance_kinds[kind], self.game.chance_to_json(kind, self._outcome[:count])]
             )
 
 

@@ -19,7 +19,7 @@ EARLY, LATE = 0.15, 0.4  # what a point is worth, in logits
 
 
 @jit
-def judge(s, out):
+def evaluate(s, out):
     n = s.num_players
     strength = np.empty(MAX_PLAYERS)
     most, highest = 0, 0.0

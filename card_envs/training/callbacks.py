@@ -18,12 +18,12 @@ from tqdm import tqdm
 
 from card_envs.arena.match import play_games, rotated
 from card_envs.arena.statistics import Estimate, estimate
-from card_envs.cli import Stopped
+from card_envs.cli.common import Stopped
 from card_envs.policies import make_policy
 from card_envs.policies.trained import NetworkPolicy
-from training.checkpoint import save_checkpoint, save_model
-from training.config import Config
-from training.pool import SelfPlayTables
+from card_envs.training.checkpoint import save_checkpoint, save_model
+from card_envs.training.self_play import SelfPlayBatch
+from card_envs.training.settings import Config
 
 
 class RunCallback(BaseCallback):
@@ -41,7 +41,7 @@ class RunCallback(BaseCallback):
     """
 
     def __init__(
-        self, learner: SelfPlayTables, config: Config, folder: Path, progress: dict[str, Any], show_bar: bool = True
+        self, learner: SelfPlayBatch, config: Config, folder: Path, progress: dict[str, Any], show_bar: bool = True
     ) -> None:
         super().__init__()
         self.learner = learner

@@ -16,7 +16,9 @@ from card_envs.errors import CardEnvsError, unknown_name
 from card_envs.games.game import Game
 from card_envs.policies import BUILT_IN
 
-CONFIGS = Path(__file__).resolve().parent.parent / "configs"
+_PACKAGE = Path(__file__).resolve().parent.parent
+#: the settings that ship: in a wheel inside the package, in a checkout `configs/`
+CONFIGS = next(path for path in (_PACKAGE / "configs", _PACKAGE.parent / "configs") if path.is_dir())
 POOL = ("self", "snapshots")  # opponents besides policies by name
 POLICIES = ("MlpPolicy", "OptionsPolicy")  # the second scores all options alike, see card_envs/policies/scorer.py
 ACTIVATIONS = {"tanh": "Tanh", "relu": "ReLU"}

@@ -1,12 +1,4 @@
-"""Trains an agent by self-play: `python -m training.train icarus_club`.
-
-The run folder (`runs/GAME-DATE` by default) holds `config.yaml` (resolved), `run.json` (command, versions, seed),
-`tensorboard/`, `best_model.zip` (by evaluation against the first of `eval_opponents`), `final_model.zip`, and
-`checkpoint.zip`, from which `--resume` goes on exactly as if nothing had happened. A run ends with a table: the best
-model and the built-in policies, each alone among each other, on deals that had no part in choosing that model.
-
-Model files and checkpoints are pickles: load only your own.
-"""
+"""A run of training from its first step to its last, in a folder that `resume` goes on from."""
 
 from __future__ import annotations
 
@@ -15,36 +7,23 @@ import dataclasses
 import itertools
 import json
 import platform
-import shlex
-import sys
 import time
-from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from card_envs.arena.report import text_table
-from card_envs.arena.tournament import play_tournament
-from card_envs.cli import add_game_arguments, options_of, run, whole
+from card_envs.cli.common import options_of
 from card_envs.errors import CardEnvsError, unknown_name
-from card_envs.files import remove_unfinished, whole_file
+from card_envs.files import atomic_write, remove_unfinished
 from card_envs.games import game_class, make_game
 from card_envs.games.game import Game
-from card_envs.policies import BUILT_IN, make_policy
-from training.config import CONFIGS, POOL, Config, dump_config, load_config, network_of, schedule
+from card_envs.policies import make_policy
+from card_envs.training.settings import CONFIGS, POOL, Config, dump_config, load_config, network_of, schedule
 
 VERSIONS = ("card-envs", "numpy", "numba", "gymnasium", "pettingzoo", "torch", "stable-baselines3", "sb3-contrib")
 FRESH_DEALS = 1  # seed of the last table's deals; the evaluations, which chose the best model, have seed 0
-
-
-def train_and_compare(args: argparse.Namespace) -> None:
-    """Trains, then plays the best model and the built-in policies against each other."""
-    folder = train(args)
-    game, config, _ = read_run(folder)
-    policies = [str(folder / "best_model.zip"), *BUILT_IN]
-    print("\n" + text_table(play_tournament(game, policies, config.eval_games, seed=FRESH_DEALS)))
 
 
 def train(args: argparse.Namespace) -> Path:
@@ -144,9 +123,9 @@ def how(args: argparse.Namespace) -> dict[str, Any]:
 
 def write_description(folder: Path, config: Config, described: dict[str, Any]) -> None:
     """Writes what the run is."""
-    with whole_file(folder / "config.yaml") as file:
+    with atomic_write(folder / "config.yaml") as file:
         file.write(dump_config(config))
-    with whole_file(folder / "run.json") as file:
+    with atomic_write(folder / "run.json") as file:
         file.write(json.dumps(described, indent=2) + "\n")
 
 
@@ -158,13 +137,13 @@ def learn(game: Game, config: Config, described: dict[str, Any], folder: Path, r
 
     from card_envs.envs.sb3 import CardVecEnv
     from card_envs.policies.trained import model_identity
-    from training.callbacks import RunCallback
-    from training.checkpoint import load_checkpoint
-    from training.pool import SelfPlayTables
-    from training.warm_start import warm_start
+    from card_envs.training.callbacks import RunCallback
+    from card_envs.training.checkpoint import load_checkpoint
+    from card_envs.training.pretrain import warm_start
+    from card_envs.training.self_play import SelfPlayBatch
 
     torch.set_num_threads(1)  # small networks gain little from more, and lose much where a core is busy
-    learner = SelfPlayTables(game, config)
+    learner = SelfPlayBatch(game, config)
     env = CardVecEnv(game, config.n_envs, learner=learner, seed=described["seed"])
     if resuming:
         model, progress = load_checkpoint(folder / "checkpoint.zip", env, learner)
@@ -205,27 +184,3 @@ def learn(game: Game, config: Config, described: dict[str, Any], folder: Path, r
     with callback.stoppable():
         model.learn(config.n_timesteps - model.num_timesteps, callback=callback, reset_num_timesteps=not resuming)
     print(f"best model at {progress['best_steps']:,} steps: {folder / 'best_model.zip'}")
-
-
-def parse(argv: Sequence[str] | None = None) -> argparse.Namespace:
-    """The command's arguments, with the whole command as `command`."""
-    parser = argparse.ArgumentParser(
-        prog="python -m training.train", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    add_game_arguments(parser)
-    parser.add_argument("--config", metavar="FILE", help="a YAML file (default: configs/GAME.yaml)")
-    parser.add_argument("--total-timesteps", type=whole(1), metavar="N", help="learner decisions in all")
-    parser.add_argument("--seed", type=whole(0, 2**32 - 1), metavar="N", help="default: 0")
-    parser.add_argument("--resume", metavar="RUN", help="a run folder to go on with")
-    parser.add_argument("--out", metavar="DIR", help="the run folder (default: runs/GAME-DATE)")
-    args = parser.parse_args(argv)
-    args.command = shlex.join(["python", "-m", "training.train", *(sys.argv[1:] if argv is None else argv)])
-    return args
-
-
-def main(argv: Sequence[str] | None = None) -> int:
-    return run(train_and_compare, parse(argv))
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -20,12 +20,12 @@ from tqdm import tqdm
 from card_envs.games.game import Game
 from card_envs.kernels import batch
 from card_envs.kernels.rng import seed_words
-from card_envs.policies.tables import ASKED, Tables
-from training.config import Config
-from training.pool import SelfPlayTables
+from card_envs.policies.game_batch import CALLER, GameBatch
+from card_envs.training.self_play import SelfPlayBatch
+from card_envs.training.settings import Config
 
-CRITIC = 0.05  # weight of the critic's loss beside the actor's, whose numbers are small
-EVEN = 2e-3  # weight of the entropy: less lets the actor chase the playouts' noise
+VF_COEF = 0.05  # weight of the critic's loss beside the actor's, whose numbers are small
+ENT_COEF = 2e-3  # weight of the entropy: less lets the actor chase the playouts' noise
 AT_ONCE = 2048
 THREADS = 2
 MINIBATCH = 1024
@@ -88,15 +88,15 @@ def _fill(
     seed: np.random.SeedSequence,
 ) -> None:
     size = part.stop - part.start
-    tables = Tables(game, size, skip_forced=True)
+    tables = GameBatch(game, size, skip_forced=True)
     chance, choices, points = seed.spawn(3)
     tables.states["rng"], tables.rngs[:] = seed_words(chance, size), seed_words(choices, size)
-    tables.drivers[:] = ASKED
+    tables.drivers[:] = CALLER
     draw = np.random.default_rng(points)
     waiting = np.arange(size)
     while len(waiting):
         tables.start(waiting)
-        tables.skip(waiting, draw.uniform(*decisions, len(waiting)).astype(np.int64), batch.RANDOM)
+        tables.fast_forward(waiting, draw.uniform(*decisions, len(waiting)).astype(np.int64), batch.RANDOM)
         waiting = waiting[~tables.advance(waiting)]  # those that had no choice left
     rows = np.arange(size)
     asked = tables.decisions(rows)
@@ -106,7 +106,7 @@ def _fill(
     positions.value[part] = value
 
 
-def warm_start(model: MaskablePPO, learner: SelfPlayTables, config: Config, seed: np.random.SeedSequence) -> None:
+def warm_start(model: MaskablePPO, learner: SelfPlayBatch, config: Config, seed: np.random.SeedSequence) -> None:
     """Values late positions by playouts and teaches them to the model, with a progress bar."""
     learner.measure_length()
     late = (config.late_from * learner.typical_length, learner.typical_length)
@@ -162,4 +162,4 @@ def _loss(model: MaskablePPO, positions: Positions, rows: npt.NDArray[np.int64])
     expected = (prob.detach() * value).sum(dim=1)
     critic = model.policy.value_net(latent_vf).squeeze(1)
     critic_loss = torch.nn.functional.mse_loss(critic, expected)
-    return CRITIC * critic_loss - gain.mean() - EVEN * entropy.mean()
+    return VF_COEF * critic_loss - gain.mean() - ENT_COEF * entropy.mean()

@@ -13,10 +13,10 @@ import torch
 
 from card_envs.games import make_game
 from card_envs.kernels import batch
-from card_envs.policies.tables import ASKED
+from card_envs.policies.game_batch import CALLER
+from card_envs.training.self_play import SelfPlayBatch
+from card_envs.training.settings import Config
 from tests.policies.models import small_model
-from training.config import Config
-from training.pool import SelfPlayTables
 
 
 @pytest.fixture(scope="module")
@@ -24,9 +24,9 @@ def game():
     return make_game("icarus_club", 3)
 
 
-def tables(game, num_envs=8, **changes) -> SelfPlayTables:
+def tables(game, num_envs=8, **changes) -> SelfPlayBatch:
     config = dataclasses.replace(Config(), n_envs=num_envs, **changes)
-    learner = SelfPlayTables(game, config)
+    learner = SelfPlayBatch(game, config)
     learner.seed(0)
     return learner
 
@@ -39,12 +39,12 @@ def test_seats_are_drawn_by_the_shares(game):
     learner.tables.start(rows)
     learner._deal(rows)
     drivers = learner.tables.drivers[:, :3]
-    assert ((drivers == ASKED).sum(axis=1) == 1).all()  # one learner at every table
-    np.testing.assert_array_equal((drivers == ASKED).argmax(axis=1), learner.seats)
+    assert ((drivers == CALLER).sum(axis=1) == 1).all()  # one learner at every table
+    np.testing.assert_array_equal((drivers == CALLER).argmax(axis=1), learner.seats)
     names = {driver: policy.name for driver, policy in learner.tables.policies.items()}
     assert sorted(names.values()) == ["self", "snapshot-0", "snapshot-1", "snapshot-2"]
     names |= {batch.RANDOM: "random", batch.HEURISTIC: "heuristic"}
-    others = [names[driver] for driver in drivers[drivers != ASKED].tolist()]
+    others = [names[driver] for driver in drivers[drivers != CALLER].tolist()]
     expected = {"self": 0.3, "random": 0.3, "heuristic": 0.1, "snapshot-0": 0.1, "snapshot-1": 0.1, "snapshot-2": 0.1}
     assert set(others) == set(expected)
     for name, share in expected.items():
@@ -91,13 +91,13 @@ def test_late_start_begins_its_share_of_the_games_late(policy, game):
     learner = tables(game, 1000, opponents={"random": 1.0}, late_start=0.4, late_from=0.6, late_policy=policy)
     learner.use_network(small_model(game).policy)
     skipped = []
-    skip = learner.tables.skip
+    skip = learner.tables.fast_forward
 
     def spy(rows, decisions, driver):
         skipped.append((rows, decisions, driver))
         skip(rows, decisions, driver)
 
-    learner.tables.skip = spy
+    learner.tables.fast_forward = spy
     learner.reset()
     assert learner.typical_length == pytest.approx(153, abs=10)
     rows, decisions, driver = skipped[0]
@@ -113,6 +113,6 @@ def test_late_start_begins_its_share_of_the_games_late(policy, game):
 def test_late_start_of_nothing_skips_nothing(game):
     learner = tables(game, 8, opponents={"random": 1.0}, late_start=0.0)
     learner.use_network(small_model(game).policy)
-    learner.tables.skip = None
+    learner.tables.fast_forward = None
     learner.reset()
     assert learner.running.all()

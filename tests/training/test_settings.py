@@ -10,7 +10,7 @@ pytest.importorskip("yaml", reason="training needs the extra 'train'")
 
 from card_envs.errors import CardEnvsError
 from card_envs.games import GAMES, make_game
-from training.config import CONFIGS, Config, dump_config, load_config, network_of, parse_config, schedule
+from card_envs.training.settings import CONFIGS, Config, dump_config, load_config, network_of, parse_config, schedule
 
 
 def refused(path, text: str) -> str:

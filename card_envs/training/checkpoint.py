@@ -16,10 +16,10 @@ import torch
 from sb3_contrib import MaskablePPO
 
 from card_envs.errors import CardEnvsError
-from card_envs.files import whole_file
+from card_envs.files import atomic_write
 from card_envs.policies.trained import model_identity
-from training.config import Config
-from training.pool import SelfPlayTables
+from card_envs.training.self_play import SelfPlayBatch
+from card_envs.training.settings import Config
 
 _TABLES = ("states", "drivers", "rngs", "counts")
 _LEARNER = ("observation", "action_mask", "seats", "running")
@@ -30,11 +30,11 @@ def save_model(path: Path, model: Any) -> None:
     """Writes a model to play with."""
     content = io.BytesIO()
     model.save(content, exclude=_ROLLOUT)
-    with whole_file(path, "wb") as file:
+    with atomic_write(path, "wb") as file:
         file.write(content.getvalue())
 
 
-def save_checkpoint(path: Path, model: Any, learner: SelfPlayTables, progress: dict[str, Any]) -> None:
+def save_checkpoint(path: Path, model: Any, learner: SelfPlayBatch, progress: dict[str, Any]) -> None:
     """Writes the model with its optimiser, all running games, all snapshots and all generators.
 
     Args:
@@ -60,13 +60,13 @@ def save_checkpoint(path: Path, model: Any, learner: SelfPlayTables, progress: d
         "numpy": [numpy_name, *numpy_rest],
         "python": random.getstate(),
     }
-    with whole_file(path, "wb") as file, zipfile.ZipFile(file, "w") as archive:
+    with atomic_write(path, "wb") as file, zipfile.ZipFile(file, "w") as archive:
         archive.writestr("model.zip", model_bytes.getvalue())
         archive.writestr("arrays.npz", arrays.getvalue())
         archive.writestr("values.json", json.dumps(values))
 
 
-def load_checkpoint(path: Path, env: Any, learner: SelfPlayTables) -> tuple[MaskablePPO, dict[str, Any]]:
+def load_checkpoint(path: Path, env: Any, learner: SelfPlayBatch) -> tuple[MaskablePPO, dict[str, Any]]:
     """Puts a checkpoint back: returns the model and the run's further values.
 
     A checkpoint holds a model file, and that is a pickle: code in it runs when it is loaded.
@@ -110,7 +110,7 @@ def load_checkpoint(path: Path, env: Any, learner: SelfPlayTables) -> tuple[Mask
     return model, values["progress"]
 
 
-def _arrays(learner: SelfPlayTables) -> dict[str, npt.NDArray[Any]]:
+def _arrays(learner: SelfPlayBatch) -> dict[str, npt.NDArray[Any]]:
     """The arrays of the running games. States are bytes: a record type is rebuilt by the game, not read from a file."""
     arrays = {f"tables.{name}": getattr(learner.tables, name) for name in _TABLES}
     arrays |= {f"learner.{name}": getattr(learner, name) for name in _LEARNER}
@@ -125,7 +125,7 @@ def _settings(config: Config) -> dict[str, Any]:
     return dict(json.loads(json.dumps(settings, default=str)))
 
 
-def _check_origin(path: Path, values: dict[str, Any], learner: SelfPlayTables) -> None:
+def _check_origin(path: Path, values: dict[str, Any], learner: SelfPlayBatch) -> None:
     for what, found, wanted in (
         ("game", values["game"], model_identity(learner.game)),
         ("config.yaml", values["config"], _settings(learner.config)),

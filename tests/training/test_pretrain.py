@@ -12,8 +12,8 @@ from sb3_contrib import MaskablePPO
 
 from card_envs.envs.sb3 import CardVecEnv
 from card_envs.games import make_game
-from training.config import Config, network_of
-from training.warm_start import fit, value_positions
+from card_envs.training.pretrain import fit, value_positions
+from card_envs.training.settings import Config, network_of
 
 GAME = make_game("icarus_club", 3)
 LATE = (115.0, 150.0)

@@ -14,14 +14,14 @@ import numpy.typing as npt
 
 from card_envs.errors import CardEnvsError, IllegalActionError, PolicyError
 from card_envs.games.game import Game
-from card_envs.games.table import illegal_message
+from card_envs.games.recorded_game import illegal_message
 from card_envs.kernels import batch
 from card_envs.kernels.rng import uniform_rows
 from card_envs.kernels.state import TERMINATED
 from card_envs.policies.base import BuiltInPolicy, Decisions, Policy, policy_label
 
 TO_THE_END = 1_000_000  # decisions: longer than any game
-ASKED = batch.OUTSIDE  #: the driver number of a seat that the caller of `advance` answers for
+CALLER = batch.CALLER  #: the driver number of a seat that the caller of `advance` answers for
 
 
 class Fault(NamedTuple):
@@ -42,7 +42,7 @@ class Fault(NamedTuple):
     message: str
 
 
-class Tables:
+class GameBatch:
     """`num_tables` games of one kind.
 
     Args:
@@ -55,7 +55,7 @@ class Tables:
 
     Attributes:
         states: state records, (B,).
-        drivers: int8, (B, max players), who answers for each seat; `ASKED` for the caller.
+        drivers: int8, (B, max players), who answers for each seat; `CALLER` for the caller.
         rngs: uint64, (B, 2), generators for the policies' choices, apart from those of the games' chance.
         counts: int64, (B,), decisions taken by policies since the table was started.
         log: int16, (B, L), the actions at each table, `counts` of them; L grows as needed, and is 0 without
@@ -84,7 +84,7 @@ class Tables:
         self.counts = np.zeros(num_tables, np.int64)
         self.log = np.zeros((num_tables, 256 if log_actions else 0), np.int16)
         self._mask = np.zeros(game.num_actions, np.int8)
-        self._value = np.zeros(game.max_chance_values, np.int16)
+        self._outcome = np.zeros(game.max_chance_values, np.int16)
         self.set_policies(policies)
 
     def set_policies(self, policies: Sequence[Policy]) -> None:
@@ -95,18 +95,18 @@ class Tables:
             if isinstance(policy, BuiltInPolicy):
                 driver = policy.driver
             else:
-                driver = ASKED + 1 + len(self.policies)
+                driver = CALLER + 1 + len(self.policies)
                 self.policies[driver] = policy
             self.driver_of.append(driver)
         highest = np.iinfo(self.drivers.dtype).max
         if max(self.driver_of, default=0) > highest:
             raise CardEnvsError(
-                f"{len(self.policies)} policies that are not built in; at most {highest - ASKED} can sit"
+                f"{len(self.policies)} policies that are not built in; at most {highest - CALLER} can sit"
             )
 
     def start(self, rows: npt.NDArray[np.int64]) -> None:
         """Deals fresh games at `rows`, from the generators in their states."""
-        self.kernels.start(self.states, rows, self.game.initial, self._value)
+        self.kernels.start(self.states, rows, self.game.initial, self._outcome)
         self.counts[rows] = 0
 
     def advance(self, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
@@ -128,19 +128,19 @@ class Tables:
                 self.skip_forced,
                 self.rngs,
                 self._mask,
-                self._value,
+                self._outcome,
                 self.counts,
                 self.log,
                 part,
             )
-            asked[waiting[part == ASKED]] = True
+            asked[waiting[part == CALLER]] = True
             for driver, policy in self.policies.items():
                 mine = pending[part == driver]
                 if len(mine):
                     self._ask(policy, mine)
             if (part == batch.LOG_FULL).any():
                 self.log = np.concatenate([self.log, np.zeros_like(self.log)], axis=1)
-            waiting = waiting[(part > ASKED) | (part == batch.LOG_FULL)]
+            waiting = waiting[(part > CALLER) | (part == batch.LOG_FULL)]
         return asked
 
     def decisions(self, rows: npt.NDArray[np.int64]) -> Decisions:
@@ -210,7 +210,7 @@ class Tables:
 
     def _carry_out(self, rows: npt.NDArray[np.int64], actions: npt.NDArray[np.int64]) -> int:
         """Stops at the first illegal action; returns its position in `rows`, else -1."""
-        return int(self.kernels.act(self.states, rows, actions, self._mask, self._value, self.counts, self.log))
+        return int(self.kernels.act(self.states, rows, actions, self._mask, self._outcome, self.counts, self.log))
 
     def _illegal(self, row: int, action: int, name: str) -> IllegalActionError:
         """What to say of the action that `_carry_out` has just refused."""
@@ -228,9 +228,9 @@ class Tables:
         s.end = TERMINATED
         self.faults.append(Fault(int(row), seat, name, kind, message))
 
-    def skip(self, rows: npt.NDArray[np.int64], decisions: npt.NDArray[np.int64], driver: int) -> None:
+    def fast_forward(self, rows: npt.NDArray[np.int64], decisions: npt.NDArray[np.int64], driver: int) -> None:
         """Plays the first `decisions[i]` decisions at `rows[i]` by a built-in driver, never to the end."""
-        self.kernels.skip(self.states, rows, decisions, driver, self.rngs, self._mask, self._value)
+        self.kernels.fast_forward(self.states, rows, decisions, driver, self.rngs, self._mask, self._outcome)
 
     def value_actions(
         self, rows: npt.NDArray[np.int64], playouts: int, driver: int, out: npt.NDArray[np.float64]
@@ -238,7 +238,7 @@ class Tables:
         """Values every legal action at `rows` by playouts of a built-in driver; see `Kernels.value_actions`."""
         counts = np.full(len(rows), playouts)
         self.kernels.value_actions(
-            self.states, rows, counts, TO_THE_END, driver, self.rngs, self._mask, self._value, out
+            self.states, rows, counts, TO_THE_END, driver, self.rngs, self._mask, self._outcome, out
         )
 
     def returns(self, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:

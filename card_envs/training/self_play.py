@@ -9,18 +9,18 @@ import numpy as np
 import numpy.typing as npt
 
 from card_envs.arena.match import play_games, rotated
-from card_envs.envs.learner import LearnerTables
+from card_envs.envs.learner import LearnerBatch
 from card_envs.games.game import Game
 from card_envs.kernels import batch
 from card_envs.kernels.rng import uniform_rows
 from card_envs.policies import Policy, make_policy
 from card_envs.policies.trained import NetworkPolicy
-from training.config import Config
+from card_envs.training.settings import Config
 
 _KEPT = ("snapshots_taken", "typical_length", "illegal_actions")
 
 
-class SelfPlayTables(LearnerTables):
+class SelfPlayBatch(LearnerBatch):
     """Games in which every other seat is drawn from a pool; some begin late.
 
     Attributes:
@@ -92,4 +92,4 @@ class SelfPlayTables(LearnerTables):
         begin = self.config.late_from + (1.0 - self.config.late_from) * draws[1][late]
         decisions = (begin * self.typical_length).astype(np.int64)
         driver = batch.HEURISTIC if self.config.late_policy == "heuristic" else batch.RANDOM
-        self.tables.skip(rows[late], decisions, driver)
+        self.tables.fast_forward(rows[late], decisions, driver)

@@ -1,4 +1,4 @@
-"""Plays policies against each other: `python -m benchmarks.tournament icarus_club random heuristic --games 4000`.
+"""Play policies against each other.
 
 Every policy sits alone among every other, and all at mixed tables, on the same deals, each from every seat. Prints the
 table. With `--out DIR` everything is saved as it goes, so that a tournament that was stopped goes on with `--resume`,
@@ -12,8 +12,6 @@ trained model, or `module:attribute` of your own.
 from __future__ import annotations
 
 import argparse
-import sys
-from collections.abc import Sequence
 from pathlib import Path
 
 from tqdm import tqdm
@@ -23,73 +21,13 @@ from card_envs.arena.html import write_html
 from card_envs.arena.records import write_records
 from card_envs.arena.report import text_table, write_csv, write_json, write_picture
 from card_envs.arena.tournament import make_plan, num_games, run_plan
-from card_envs.cli import add_game_arguments, options_of, positive, run, whole
+from card_envs.cli.common import add_game_arguments, options_of, positive, whole
 from card_envs.errors import CardEnvsError
-from card_envs.files import whole_file
+from card_envs.files import atomic_write
 from card_envs.games import make_game
 
 
-def tournament(args: argparse.Namespace) -> None:
-    game = make_game(args.game, args.num_players, **options_of(args))
-    plan = make_plan(
-        game,
-        args.policies,
-        args.games,
-        seed=args.seed,
-        records=args.records,
-        until_ci=args.until_ci,
-        faults=args.on_fault,
-        time_limit=args.time_limit,
-    )
-    total = None if args.until_ci else num_games(plan)
-    with tqdm(total=total, unit="games", disable=None, dynamic_ncols=True, smoothing=0.05) as bar:
-        result = run_plan(
-            plan,
-            folder=args.out,
-            resume=args.resume,
-            backend=backend_of(args),
-            progress=lambda count: bar.update(count),
-        )
-    text = text_table(result)
-    print(text)
-    if args.out:
-        folder = Path(args.out)
-        with whole_file(folder / "table.txt") as file:
-            file.write(text + "\n")
-        write_csv(result, folder / "pairs.csv")
-        write_json(result, folder / "results.json")
-        write_picture(result, folder / "standings.png")
-        written = ["report.html", "table.txt", "pairs.csv", "results.json", "standings.png"]
-        if args.records:
-            write_records(folder / "games.jsonl", result.records)
-            written.append("games.jsonl")
-        write_html(result, folder)  # last, since it links to the others
-        print(f"{folder}: {', '.join(written)}")
-
-
-def backend_of(args: argparse.Namespace) -> Backend:
-    """Who plays.
-
-    Raises:
-        CardEnvsError: arguments that don't go together, or Ray is not installed.
-    """
-    if args.backend == "ray":
-        if args.workers:
-            raise CardEnvsError("--workers goes with --backend local; a Ray cluster knows its own")
-        from card_envs.arena.cluster import RayCluster
-
-        return RayCluster(args.address)
-    if args.address:
-        raise CardEnvsError("--address goes with --backend ray")
-    return Here() if args.workers == 1 else Processes(args.workers)
-
-
-def main(argv: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.tournament",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_game_arguments(parser)
     parser.add_argument("policies", nargs="+", metavar="POLICY", help="two or more")
     parser.add_argument(
@@ -120,8 +58,58 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--time-limit", type=positive, metavar="S", help="seconds a decision for policies of your own and models"
     )
-    return run(tournament, parser.parse_args(argv))
 
 
-if __name__ == "__main__":
-    sys.exit(main())
+def main(args: argparse.Namespace) -> None:
+    game = make_game(args.game, args.num_players, **options_of(args))
+    plan = make_plan(
+        game,
+        args.policies,
+        args.games,
+        seed=args.seed,
+        records=args.records,
+        until_ci=args.until_ci,
+        faults=args.on_fault,
+        time_limit=args.time_limit,
+    )
+    total = None if args.until_ci else num_games(plan)
+    with tqdm(total=total, unit="games", disable=None, dynamic_ncols=True, smoothing=0.05) as bar:
+        result = run_plan(
+            plan,
+            folder=args.out,
+            resume=args.resume,
+            backend=backend_of(args),
+            progress=lambda count: bar.update(count),
+        )
+    text = text_table(result)
+    print(text)
+    if args.out:
+        folder = Path(args.out)
+        with atomic_write(folder / "table.txt") as file:
+            file.write(text + "\n")
+        write_csv(result, folder / "pairs.csv")
+        write_json(result, folder / "results.json")
+        write_picture(result, folder / "standings.png")
+        written = ["report.html", "table.txt", "pairs.csv", "results.json", "standings.png"]
+        if args.records:
+            write_records(folder / "games.jsonl", result.records)
+            written.append("games.jsonl")
+        write_html(result, folder)  # last, since it links to the others
+        print(f"{folder}: {', '.join(written)}")
+
+
+def backend_of(args: argparse.Namespace) -> Backend:
+    """Who plays.
+
+    Raises:
+        CardEnvsError: arguments that don't go together, or Ray is not installed.
+    """
+    if args.backend == "ray":
+        if args.workers:
+            raise CardEnvsError("--workers goes with --backend local; a Ray cluster knows its own")
+        from card_envs.arena.cluster import RayCluster
+
+        return RayCluster(args.address)
+    if args.address:
+        raise CardEnvsError("--address goes with --backend ray")
+    return Here() if args.workers == 1 else Processes(args.workers)

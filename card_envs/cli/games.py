@@ -1,0 +1,19 @@
+"""List the games: their ids, player counts and options."""
+
+from __future__ import annotations
+
+import argparse
+
+from card_envs.games import GAMES, game_class
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """None."""
+
+
+def main(args: argparse.Namespace) -> None:
+    for name in GAMES:
+        cls = game_class(name)
+        print(f"{name:<16} {cls.min_players}-{cls.max_players} players  {cls.title}")
+        for option, described in cls.option_table.items():
+            print(f"{'':<16}   --option {option}=VALUE  {described.allowed} (default: {described.default})")
