@@ -18,7 +18,7 @@ from tqdm import tqdm
 from card_envs.arena.match import play_games, rotated
 from card_envs.arena.statistics import Estimate, estimate
 from card_envs.cli.common import run, whole
-from card_envs.games import GAMES, game_class, make_game, player_counts
+from card_envs.games import game_class, list_games, make_game, player_counts
 from card_envs.games.game import Game
 from card_envs.games.icons.state import COPIES, NUM_SLOTS
 from card_envs.policies import Decisions, Policy, make_policy
@@ -65,7 +65,7 @@ def share(wins: Estimate) -> str:
 
 
 def heuristics(args: argparse.Namespace) -> None:
-    chosen = [game_class(name).name for name in args.games or GAMES]
+    chosen = [game_class(name).name for name in args.games or list_games()]
     counts = [(name, n) for name in chosen for n in player_counts(name)]
     rows, memory_rows = [], []
     with tqdm(total=len(counts), unit="tables", disable=None, dynamic_ncols=True) as bar:

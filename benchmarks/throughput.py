@@ -28,7 +28,7 @@ from card_envs.arena.tournament import ResultFile, make_plan
 from card_envs.cli.common import run, whole
 from card_envs.errors import CardEnvsError
 from card_envs.files import atomic_write
-from card_envs.games import GAMES, make_game, player_counts
+from card_envs.games import list_games, make_game, player_counts
 from card_envs.kernels import batch, search
 from card_envs.kernels.rng import seed_words
 from card_envs.machine import machine
@@ -369,7 +369,7 @@ print(time.perf_counter() - start)
 def first_steps(rounds: int) -> dict[str, list[float]]:
     """Seconds from the import to the first step in a new process, with the compilation cache warm."""
     times: dict[str, list[float]] = {}
-    for name in GAMES:
+    for name in list_games():
         command = [sys.executable, "-c", _FIRST_STEP.format(name=name)]
         subprocess.run(command, check=True, capture_output=True)  # fills the cache
         runs = [subprocess.run(command, check=True, capture_output=True, text=True) for _ in range(rounds)]
@@ -384,7 +384,7 @@ def throughput(args: argparse.Namespace) -> None:
     if "kernels" in steps:
         contenders = [open_spiel_contender("spades"), open_spiel_contender("crazy_eights")]
         peers = [contender.name for contender in contenders]
-        for name in GAMES:
+        for name in list_games():
             contenders += [kernel_contender(name, n) for n in player_counts(name)]
         measure(contenders, args.rounds, args.seconds)
         rows += show("batched kernels on one core, decisions a second", contenders, peers)
@@ -392,28 +392,28 @@ def throughput(args: argparse.Namespace) -> None:
         from card_envs import make
 
         contenders = [aec_contender("texas_holdem_v4", texas_holdem)]
-        contenders += [aec_contender(name, lambda name=name: make(name)) for name in GAMES]  # type: ignore[misc]
+        contenders += [aec_contender(name, lambda name=name: make(name)) for name in list_games()]  # type: ignore[misc]
         measure(contenders, args.rounds, args.seconds)
         rows += show("PettingZoo AEC loop, decisions a second", contenders, ["texas_holdem_v4"])
     if "arena" in steps:
-        for name in GAMES:
+        for name in list_games():
             contenders = arena_contenders(name)
             measure(contenders, args.rounds, args.seconds)
             rows += show(f"arena on one core, {name}, games a second", contenders, [contenders[0].name])
     if "search" in steps:
         contenders = open_spiel_searchers()
         peers = [contender.name for contender in contenders]
-        contenders += [search_contender(name) for name in GAMES]
+        contenders += [search_contender(name) for name in list_games()]
         measure(contenders, args.rounds, args.seconds)
         rows += show("search with random playouts on one core, simulations a second", contenders, peers)
-        lengths = [hearts_length()] * len(peers) + [length_of(name) for name in GAMES]
+        lengths = [hearts_length()] * len(peers) + [length_of(name) for name in list_games()]
         longer = [
             Contender(c.name, c.play, [rate * length for rate in c.rates])
             for c, length in zip(contenders, lengths, strict=True)
         ]
         rows += show("the same as simulated decisions a second (a simulation is a game)", longer, peers)
     if "training" in steps:
-        for name in GAMES:
+        for name in list_games():
             contenders = training_contenders(name)
             measure(contenders, args.rounds, 4 * args.seconds)
             rows += show(f"MaskablePPO on {name}, 256 games, learner steps a second", contenders, ["ready arrays"])

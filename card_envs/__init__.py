@@ -10,19 +10,29 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from card_envs.games import GAMES
-from card_envs.registration import register_gymnasium, register_pettingzoo
+from card_envs import games
+from card_envs.games import list_games
+from card_envs.registration import register_environments
 
 if TYPE_CHECKING:
     from card_envs.envs.aec import CardGameEnv
+    from card_envs.games.game import Game
 
 __version__ = "0.1.0"
-__all__ = ["__version__", "list_games", "make"]
+__all__ = ["__version__", "list_games", "make", "register"]
 
 
-def list_games() -> list[str]:
-    """The ids of all games: `["icarus_club_v0", ...]`."""
-    return list(GAMES)
+def register(game: type[Game]) -> None:
+    """Adds a game of your own: from then on it is everywhere where a game is named.
+
+    Args:
+        game: its class; `game.name` is its id with a version, "my_game_v0".
+
+    Raises:
+        CardEnvsError: the name is no such id, or another game has it.
+    """
+    games.register(game)
+    register_environments(game.name)
 
 
 def make(game: str, num_players: int | None = None, **options: Any) -> CardGameEnv:
@@ -41,5 +51,5 @@ def make(game: str, num_players: int | None = None, **options: Any) -> CardGameE
     return make_env(game, num_players, **options)
 
 
-register_gymnasium()
-register_pettingzoo()
+for _name in list_games():
+    register_environments(_name)

@@ -35,7 +35,7 @@ from pettingzoo.utils.env import AECEnv
 from card_envs.arena.records import replay, to_record
 from card_envs.envs.aec import ILLEGAL_ACTION, CardGameEnv
 from card_envs.errors import CardEnvsError
-from card_envs.games import GAMES, game_class, player_counts
+from card_envs.games import game_class, list_games, player_counts
 from card_envs.games.game import Game
 from card_envs.games.recorded_game import RecordedGame
 from card_envs.kernels import batch
@@ -74,11 +74,13 @@ Array = npt.NDArray[Any]
 
 _MAX_STEPS = 100_000  # a game that takes longer does not end
 _TOLERANCE = 1e-9
+MANY_SEEDS = 24  #: deals of which two must differ, however small the game
+_SHORT = 12  # a game of so few decisions is looked at in all of them
 
 
 def all_games() -> Iterator[Game]:
     """Every registered game at every player count under every choice of options that it declares (`Game.variants`)."""
-    for name in GAMES:
+    for name in list_games():
         for num_players in player_counts(name):
             for options in game_class(name).variants():
                 yield game_class(name)(num_players, **options)
@@ -129,6 +131,9 @@ def check_game(game: Game, *, num_games: int = 20, seed: int = 0) -> None:
 def check_seeds(env: Env, *, num_games: int = 2, seed: int = 0) -> None:
     """The same seed gives the same game, another one another; 0 is a seed, and neighbours share nothing.
 
+    A small game has few deals, so neighbours may be alike there; but not all of a row, and in this package their
+    generators are never in the same state.
+
     Prevents: seeds that are ignored or taken for "none" when they are 0, games that differ although seeded, rows of a
     batch that repeat each other, options that fall back to their defaults on a seeded reset.
     """
@@ -149,11 +154,23 @@ def check_seeds(env: Env, *, num_games: int = 2, seed: int = 0) -> None:
         where = _difference(games[-1], _whole_game(env, seed + k, choices=seed))
         _demand(not where, name, f"seed {seed + k} gives two different games; they differ in {where}")
     for k, (first, second) in enumerate(itertools.pairwise(games)):
-        _demand(bool(_difference(first, second)), name, f"seeds {seed + k} and {seed + k + 1} give the same game")
+        others = (_whole_game(env, seed + further, choices=seed) for further in range(len(games), MANY_SEEDS))
+        differ = bool(_difference(first, second)) or any(_difference(first, other) for other in others)
+        _demand(
+            differ, name, f"seeds {seed + k} and {seed + k + 1} give the same game, and so do all up to {MANY_SEEDS}"
+        )
+    if raw is not None:
+        words = set()
+        for k in range(MANY_SEEDS):
+            env.reset(seed=seed + k)
+            words.add(raw._states["rng"].tobytes())
+        _demand(len(words) == MANY_SEEDS, name, "two seeds leave the generator in the same state")
     env.reset(seed=0)
-    zero = _view(env)
-    env.reset()
-    _demand(bool(_difference(zero, _view(env))), name, "a reset without a seed deals the same game once more")
+    zero, differ = _view(env), False
+    for _ in range(MANY_SEEDS):
+        env.reset()
+        differ = differ or bool(_difference(zero, _view(env)))
+    _demand(differ, name, "a reset without a seed deals the same game once more")
     env.reset(seed=0)
     _demand(not _difference(zero, _view(env)), name, "seed 0 is not taken for a seed")
 
@@ -461,7 +478,8 @@ def check_leak(env: Env, *, num_games: int = 2, seed: int = 0) -> None:
     words, changed = seed_words(seed, 1)[0], False
     for k in range(num_games):
         actions = _actions_of(env, seed + k)
-        for position in [*_spread(len(actions), 6), len(actions)]:
+        looked_at = range(len(actions)) if len(actions) <= _SHORT else _spread(len(actions), 6)
+        for position in [*looked_at, len(actions)]:
             _go_to(env, seed + k, actions, position)
             states, mask = raw._states, raw._mask
             for seat, agent in enumerate(env.possible_agents):
@@ -555,8 +573,9 @@ def check_game_layout(game: Game, *, num_games: int = 20, seed: int = 0) -> None
 def check_game_play(game: Game, *, num_games: int = 20, seed: int = 0) -> None:
     """Every decision has a legal action and a view for every seat in [0, 1]; games end, and pay as they should.
 
-    Winners are paid (n/|W| - 1)/(n - 1), the others -1/(n - 1), everybody 0 when all or nobody won or the game was
-    truncated; so returns sum to 0. The hand-written player plays legal actions only. Where a segment describes actions
+    Returns lie within the range that the game states, are 0 for all when it was truncated, and sum to 0 in a zero-sum
+    game. Where they are the default ones, winners are paid (n/|W| - 1)/(n - 1), the others -1/(n - 1), everybody 0 when
+    all or nobody won. The hand-written player plays legal actions only. Where a segment describes actions
     (`Segment.first_action`), its rows for legal ones begin with 1 and the others are zeros.
 
     Prevents: decisions without an answer, observations out of bounds, places left over from the observation before.
@@ -583,7 +602,8 @@ def check_game_leak(game: Game, *, num_games: int = 20, seed: int = 0) -> None:
     """`resample` changes nothing that a seat may know, and gives a state that can be played to its end.
 
     At every decision and for every seat: observation, mask, the hand-written player's choice, and the public header
-    fields are the same to the bit before and after.
+    fields are the same to the bit before and after. What it draws depends on nothing that the seat can't know: drawn
+    once more with the same random numbers from what was drawn, the state is the same.
 
     Prevents: observations that leak, a hand-written player that looks at others' cards, searches that start from
     impossible deals.
@@ -593,9 +613,14 @@ def check_game_leak(game: Game, *, num_games: int = 20, seed: int = 0) -> None:
     for round_number, rows in enumerate(_decisions(tables, batch.RANDOM)):
         real, obs = tables.states, np.zeros((2, len(rows), game.layout.size), np.float32)
         for seat in range(game.num_players):
-            drawn = real.copy()
+            drawn, used = real.copy(), words.copy()
             for row in rows:
                 kernels.resample(drawn, row, seat, words)
+            again = drawn.copy()
+            for row in rows:
+                kernels.resample(again, row, seat, used)
+            same = again.tobytes() == drawn.tobytes()
+            _demand(same, name, f"what resample draws for seat {seat} depends on what that seat can't know")
             changed |= drawn.tobytes() != real.tobytes()
             for field in ("num_players", "player", "phase", "chance", "end", "winner", "rank"):
                 same = drawn[field].tobytes() == real[field].tobytes()
@@ -934,7 +959,8 @@ def _check_refused(env: Env, action: int, mode: str | None, position: int) -> No
     over = all(env.terminations.get(agent, True) for agent in env.possible_agents)
     _demand(over, name, f"{what} is accepted: it neither raises nor ends the game for all")
     if mode == "terminate":
-        expected = {agent: -1.0 if agent == offender else 0.0 for agent in env.possible_agents}
+        price = env.unwrapped.game.illegal_return
+        expected = {agent: price if agent == offender else 0.0 for agent in env.possible_agents}
         _demand(env.rewards == expected, name, f"{what} pays {env.rewards}, not {expected}")
 
 
@@ -987,7 +1013,6 @@ def _check_returns(env: Env, raw: CardGameEnv) -> None:
     _demand(
         bool(np.allclose(paid, due[0], rtol=0, atol=_TOLERANCE)), name, f"paid are {paid}, due are {due[0].tolist()}"
     )
-    _demand(abs(sum(paid)) < _TOLERANCE, name, f"the returns {paid} do not sum to 0")
     _check_results(name, raw.game, raw._states, due)
 
 
@@ -996,7 +1021,7 @@ def _check_round_trip(name: str, table: RecordedGame) -> None:
     read = json.loads(json.dumps(record, allow_nan=False))
     where = _difference(record, read)
     _demand(not where, name, f"a record changes on its way through JSON: {where}")
-    if table.game.name not in GAMES or type(table.game) is not game_class(table.game.name):
+    if table.game.name not in list_games() or type(table.game) is not game_class(table.game.name):
         return  # a replay looks the game up by its name
     again = replay(read)
     ours, theirs = table.states.copy(), again.states.copy()
@@ -1065,11 +1090,22 @@ def _check_results(name: str, game: Game, states: Array, paid: Array) -> None:
     finished = states["end"] == TERMINATED
     won = (states["winner"][:, :n] == 1) & finished[:, None]
     winners = won.sum(axis=1, keepdims=True)
-    due = np.where(won, (n / np.maximum(winners, 1) - 1) / (n - 1), -1 / (n - 1))
-    due[(winners[:, 0] == 0) | (winners[:, 0] == n)] = 0
-    wrong = np.flatnonzero((np.abs(paid - due) > _TOLERANCE).any(axis=1))
-    if len(wrong):
-        _demand(False, name, f"paid are {paid[wrong[0]].tolist()}, due are {due[wrong[0]].tolist()}")
+    if game.pays_winners:
+        due = np.where(won, (n / np.maximum(winners, 1) - 1) / (n - 1), -1 / (n - 1))
+        due[(winners[:, 0] == 0) | (winners[:, 0] == n)] = 0
+        wrong = np.flatnonzero((np.abs(paid - due) > _TOLERANCE).any(axis=1))
+        if len(wrong):
+            _demand(False, name, f"paid are {paid[wrong[0]].tolist()}, due are {due[wrong[0]].tolist()}")
+    low, high = game.min_return - _TOLERANCE, game.max_return + _TOLERANCE
+    outside = np.flatnonzero(((paid < low) | (paid > high)).any(axis=1))
+    if len(outside):
+        stated = f"{game.min_return} to {game.max_return}"
+        _demand(False, name, f"paid are {paid[outside[0]].tolist()}; the game states returns from {stated}")
+    _demand(not paid[~finished].any(), name, "a game that was truncated pays something")
+    if game.zero_sum:
+        lopsided = np.flatnonzero(np.abs(paid.sum(axis=1)) > n * _TOLERANCE)
+        if len(lopsided):
+            _demand(False, name, f"the returns {paid[lopsided[0]].tolist()} do not sum to 0")
     ranks = states["rank"][:, :n]
     good = ((ranks >= 1) & (ranks <= n) & (~won | (ranks == 1)))[finished]
     _demand(bool(good.all()), name, f"a winner's rank is not 1, or a rank is not within 1 … {n}")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from card_envs.games.chance import Draw, Seat
 from card_envs.games.game import Game, Layout, Rules, Segment
 from card_envs.kernels.jit import jit
 from card_envs.kernels.rng import below, split
@@ -93,7 +94,7 @@ class Lots(Game):
     title = "Lots"
     min_players, max_players, default_players = 2, MAX_PLAYERS, 3
     phases = ("take",)
-    chance_kinds = ("", "secret", "draw")
+    chances = (Draw("secret", ("0", "1", "2", "3")), Seat("draw"))
     rules = Rules(draw_chance, apply_chance, legal_actions, apply_action, observe, resample, heuristic)
 
     def _build(self):

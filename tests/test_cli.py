@@ -18,10 +18,10 @@ from card_envs.arena.records import read_records, replay
 from card_envs.cli import common
 from card_envs.cli import record as record_command
 from card_envs.errors import CardEnvsError, IllegalActionError
-from card_envs.games import GAMES, player_counts
+from card_envs.games import list_games, player_counts
 
 ROOT = Path(__file__).resolve().parents[1]
-SHORT = [name.rpartition("_v")[0] for name in GAMES]
+SHORT = [name.rpartition("_v")[0] for name in list_games()]
 
 
 HAS_TORCH = importlib.util.find_spec("torch") is not None
@@ -69,7 +69,7 @@ def refused(capsys, command: str, args: list[str]) -> str:
 def test_unknown_game_names_the_nearest_and_all(command, capsys):
     message = refused(capsys, command, arguments(command, "icarus_clob"))
     assert message.startswith("unknown game 'icarus_clob'; did you mean 'icarus_club_v0'? (known: ")
-    assert all(name in message for name in GAMES)
+    assert all(name in message for name in list_games())
     assert "unknown game ''" in refused(capsys, command, arguments(command, ""))
 
 

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from card_envs.errors import CardEnvsError, RecordError, unknown_name
 from card_envs.files import atomic_write
-from card_envs.games import GAMES, game_class
+from card_envs.games import game_class, list_games
 from card_envs.games.game import Game
 from card_envs.games.recorded_game import RecordedGame
 
@@ -177,8 +177,10 @@ def _clipped(error: Exception) -> str:
 
 def _game_of(record: dict[str, Any]) -> Game:
     name, options = record["game"], record["options"]
-    if not isinstance(name, str) or name not in GAMES:
-        raise CardEnvsError(unknown_name("game", name[:60] if isinstance(name, str) else _short.repr(name), GAMES))
+    if not isinstance(name, str) or name not in list_games():
+        raise CardEnvsError(
+            unknown_name("game", name[:60] if isinstance(name, str) else _short.repr(name), list_games())
+        )
     if not isinstance(options, dict) or options.get("num_players") is None:
         raise CardEnvsError(f"options are {_short.repr(options)}, expected is an object that holds num_players")
     cls = game_class(name)
@@ -208,7 +210,7 @@ def _apply(table: RecordedGame, event: Any) -> None:
 
 
 def _same(given: Any, expected: Any) -> bool:
-    """Equal in type and value; numbers with a fraction (returns, in -1 … 1) within 1e-9."""
+    """Equal in type and value; numbers with a fraction (returns) within 1e-9."""
     if isinstance(expected, dict):
         return (
             isinstance(given, dict)
@@ -217,5 +219,5 @@ def _same(given: Any, expected: Any) -> bool:
         )
     if isinstance(expected, float):
         number = isinstance(given, (int, float)) and not isinstance(given, bool)
-        return number and -2 < given < 2 and abs(given - expected) <= 1e-9
+        return number and abs(given) <= 2 * abs(expected) + 1 and abs(given - expected) <= 1e-9
     return type(given) is type(expected) and bool(given == expected)

@@ -169,7 +169,7 @@ class Player:
         """The results of a part, as a line of the result file.
 
         `winners` has one number per game with bit s set where seat s has won; `decisions` how long it was, less than 0
-        where `max_turns` ended it.
+        where `max_turns` ended it. In a game with payoffs of its own `returns` has those of every game by seat.
         """
         plan, games = self.plan, self.plan.games_in(part)
         wanted = plan.records if part.number == 0 else 0
@@ -182,6 +182,7 @@ class Player:
             "part": part.number,
             "winners": bits.tolist(),
             "decisions": np.where(results.truncated, -results.decisions, results.decisions).tolist(),
+            **({} if plan.game.pays_winners else {"returns": results.returns.tolist()}),
             "faults": [list(fault) for fault in results.faults],
             "records": [
                 record_of(

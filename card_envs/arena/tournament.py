@@ -376,8 +376,11 @@ def _collect(plan: Plan, parts: Sequence[Part], lines: Iterable[dict[str, Any]])
     won = (bits[:, None] >> np.arange(n)) & 1
     winners = won.sum(axis=1, keepdims=True)
     wins = won / np.maximum(winners, 1)
-    decided = (winners > 0) & (winners < n) & (decisions[:, None] >= 0)
-    returns = np.where(decided, (n * wins - 1.0) / (n - 1.0), 0.0)
+    if plan.game.pays_winners:
+        decided = (winners > 0) & (winners < n) & (decisions[:, None] >= 0)
+        returns = np.where(decided, (n * wins - 1.0) / (n - 1.0), 0.0)
+    else:
+        returns = np.array([paid for line in lines for paid in line["returns"]], np.float64)
     return Lineup(seats, returns, wins, np.abs(decisions), decisions < 0)
 
 

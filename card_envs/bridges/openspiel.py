@@ -46,7 +46,7 @@ import numpy as np
 import numpy.typing as npt
 
 from card_envs.errors import CardEnvsError, unknown_name
-from card_envs.games import GAMES, game_class
+from card_envs.games import game_class, list_games
 from card_envs.games.game import Game
 from card_envs.kernels import batch
 from card_envs.kernels.rng import seed_words
@@ -70,12 +70,6 @@ __all__ = [
     "spiel_name",
 ]
 
-# A parameter of OpenSpiel has one type, so these values of options are written otherwise.
-_WRITTEN: dict[str, dict[Any, Any]] = {
-    "rounds": {None: 0},
-    "points_to_win": {"printed": 0, None: -1},
-    "deck": {None: ""},
-}
 _OWN_PARAMETERS: dict[str, Any] = {"skip_forced": False, "opening": ""}
 _MOST = 2**31 - 1  # OpenSpiel's lengths are 32-bit numbers
 
@@ -104,7 +98,8 @@ def spiel_game(game: Game, *, skip_forced: bool = False) -> CardGame:
             continue
         if not isinstance(value, (str, int, type(None))):
             raise CardEnvsError(f"{game.name}: OpenSpiel has no parameter for this {name!r}; load it by its path")
-        parameters[name] = _WRITTEN.get(name, {}).get(value, value)
+        parameters[name] = game.option_table[name].stand_ins.get(value, value)
+    register(game.name)
     return pyspiel.load_game(spiel_name(game.name), parameters)
 
 
@@ -422,19 +417,20 @@ class CardGame(pyspiel.Game):
 
     def __init__(self, parameters: dict[str, Any]) -> None:
         options = {key: value for key, value in parameters.items() if key not in ("players", *_OWN_PARAMETERS)}
-        for option, written in _WRITTEN.items():
-            values = {instead: value for value, instead in written.items()}
-            if option in options:
-                options[option] = values.get(options[option], options[option])
-        self.card_game = game = game_class(self.name)(parameters.get("players"), **options)
+        cls = game_class(self.name)
+        for name, option in cls.option_table.items():
+            values = {stand_in: value for value, stand_in in option.stand_ins.items()}
+            if name in options:
+                options[name] = values.get(options[name], options[name])
+        self.card_game = game = cls(parameters.get("players"), **options)
         n = game.num_players
         info = pyspiel.GameInfo(
             num_distinct_actions=game.num_actions,
             max_chance_outcomes=max(game.max_chance_values, n),
             num_players=n,
-            min_utility=-1.0 / (n - 1),
-            max_utility=1.0,
-            utility_sum=0.0,
+            min_utility=game.min_return,
+            max_utility=game.max_return,
+            utility_sum=0.0 if game.zero_sum else None,
             max_game_length=min(game.max_decisions, _MOST),
         )
         super().__init__(_game_type(self.name), info, parameters)
@@ -477,22 +473,21 @@ class CardGame(pyspiel.Game):
 
 
 def _parameters(cls: type[Game]) -> dict[str, Any]:
-    written = {name: _WRITTEN.get(name, {}) for name in cls.option_table}
-    defaults = {name: option.default for name, option in cls.option_table.items()}
-    options = {name: written[name].get(default, default) for name, default in defaults.items()}
+    table = cls.option_table.items()
+    options = {name: option.stand_ins.get(option.default, option.default) for name, option in table}
     return {"players": cls.default_players, **_OWN_PARAMETERS, **options}
 
 
 @functools.cache
 def _game_type(name: str) -> Any:
-    cls = game_class(name)
+    cls, utility = game_class(name), pyspiel.GameType.Utility
     return pyspiel.GameType(
         short_name=spiel_name(name),
         long_name=cls.title,
         dynamics=pyspiel.GameType.Dynamics.SEQUENTIAL,
         chance_mode=pyspiel.GameType.ChanceMode.EXPLICIT_STOCHASTIC,
         information=pyspiel.GameType.Information.IMPERFECT_INFORMATION,
-        utility=pyspiel.GameType.Utility.ZERO_SUM,
+        utility=utility.ZERO_SUM if cls.zero_sum else utility.GENERAL_SUM,
         reward_model=pyspiel.GameType.RewardModel.TERMINAL,
         max_num_players=cls.max_players,
         min_num_players=cls.min_players,
@@ -505,9 +500,18 @@ def _game_type(name: str) -> Any:
 
 
 # Classes, not functions: OpenSpiel lets go of what it was given when Python is already gone, and can't free it then.
-_CLASSES = {name: type("CardGame", (CardGame,), {"name": name}) for name in GAMES}
-for _name, _class in _CLASSES.items():
-    pyspiel.register_game(_game_type(_name), _class)
+_CLASSES: dict[str, type[CardGame]] = {}
+
+
+def register(name: str) -> None:
+    """Registers a game with OpenSpiel by our id; those known when this module is imported are already."""
+    if name not in _CLASSES:
+        _CLASSES[name] = type("CardGame", (CardGame,), {"name": name})
+        pyspiel.register_game(_game_type(name), _CLASSES[name])
+
+
+for _name in list_games():
+    register(_name)
 
 
 # --- bots -------------------------------------------------------------------------------------------------------------

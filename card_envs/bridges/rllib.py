@@ -176,7 +176,10 @@ class CardMultiAgentEnv(MultiAgentEnv):
         state, seats = self._tables.states[0], np.arange(self.game.num_players)
         self._mask = np.zeros_like(self._mask)
         views = self._tables.observe(np.zeros_like(seats), seats)
-        returns = self._tables.returns(_ROW)[0] if offender is None else np.where(seats == offender, -1.0, 0.0)
+        if offender is None:
+            returns = self._tables.returns(_ROW)[0]
+        else:
+            returns = np.where(seats == offender, self.game.illegal_return, 0.0)
         truncated = bool(state.end == TRUNCATED)
         observations, infos = {}, {}
         for seat, agent in enumerate(self.possible_agents):

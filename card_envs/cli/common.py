@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from card_envs.errors import CardEnvsError, unknown_name
-from card_envs.games import GAMES, game_class
+from card_envs.games import game_class, list_games
 
 BAD_INPUT, INTERRUPTED, NO_READER, TERMINATED = 2, 130, 141, 143  #: exit codes
 
@@ -50,7 +50,7 @@ def positive(text: str) -> float:
 
 
 def add_game_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("game", metavar="GAME", help=", ".join(name.rpartition("_v")[0] for name in GAMES))
+    parser.add_argument("game", metavar="GAME", help=", ".join(name.rpartition("_v")[0] for name in list_games()))
     parser.add_argument("--num-players", type=whole(1), default=None, metavar="N", help="default: the game's own")
     parser.add_argument(
         "--option",

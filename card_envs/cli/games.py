@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from card_envs.games import GAMES, game_class
+from card_envs.games import game_class, list_games
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -12,7 +12,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> None:
-    for name in GAMES:
+    for name in list_games():
         cls = game_class(name)
         print(f"{name:<16} {cls.min_players}-{cls.max_players} players  {cls.title}")
         for option, described in cls.option_table.items():

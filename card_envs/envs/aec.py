@@ -317,7 +317,7 @@ class CardGameEnv(AECEnv[str, dict[str, npt.NDArray[Any]], int]):
         self._offender = self._player
         self._mask[:] = 0
         self.rewards = dict.fromkeys(self.agents, 0.0)
-        self.rewards[self.agent_selection] = -1.0
+        self.rewards[self.agent_selection] = self.game.illegal_return
         self._end(truncated=False)
 
     def _finish(self) -> None:

@@ -225,7 +225,7 @@ class LearnerBatch:
     def _ended(self, rows: npt.NDArray[np.int64], legal: npt.NDArray[np.bool_]) -> FinishedEpisodes:
         states, seats = self.tables.states[rows], self.seats[rows]
         each = np.arange(len(rows))
-        paid = np.where(legal[rows], self.tables.returns(rows)[each, seats], -1.0)
+        paid = np.where(legal[rows], self.tables.returns(rows)[each, seats], self.game.illegal_return)
         return FinishedEpisodes(
             rows,
             self.tables.observe(rows, seats),

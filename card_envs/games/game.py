@@ -19,14 +19,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from card_envs.errors import CardEnvsError, unknown_name
-from card_envs.kernels.state import record_dtype, returns
+from card_envs.games.chance import Chance
+from card_envs.kernels.rng import any_legal
+from card_envs.kernels.state import RUNNING, record_dtype, returns
 
 
 class Rules(NamedTuple):
@@ -45,9 +47,14 @@ class Rules(NamedTuple):
             segment starts of the layout in `at` (`at.hand`, ...). Valid for every seat at every decision and after the
             end.
         resample: `(s, seat, rng)`. Replaces everything that `seat` can't know, future chance included, by a draw from
-            `rng` among what is possible; `observe` and `legal_actions` of that seat stay the same to the bit.
+            `rng` among what is possible; `observe` and `legal_actions` of that seat stay the same to the bit. What it
+            draws depends on nothing that `seat` can't know: the same `rng` gives the same state from any two states
+            that the seat can't tell apart.
         heuristic: `(s, mask, rng) -> int`. The hand-written player's choice among the 1s of `mask` for the seat
-            `s.player`; it uses only what that seat may know.
+            `s.player`; it uses only what that seat may know. By default all legal actions alike.
+        returns: `(s, out)`. Writes what an ended game pays every seat into `out` (float64, (max players,)), 0 for all
+            while it runs, within `Game.min_return` and `Game.max_return`. By default winners share what the others
+            lose, see `kernels.state.returns`.
         evaluate: `(s, out)`. Writes the return that every seat may expect (float64, (max players,)) into `out`, for
             searches that don't play on to the end. A rough guess serves; by default it is 0 for all before the end.
     """
@@ -58,7 +65,8 @@ class Rules(NamedTuple):
     apply_action: Callable[..., Any]
     observe: Callable[..., Any]
     resample: Callable[..., Any]
-    heuristic: Callable[..., Any]
+    heuristic: Callable[..., Any] = any_legal
+    returns: Callable[..., Any] = returns
     evaluate: Callable[..., Any] = returns
 
 
@@ -135,11 +143,14 @@ class Option:
         default: its value where nothing is said.
         check: returns the accepted value or raises ValueError.
         allowed: what is allowed, in words.
+        stand_ins: what to write for values of another type where all must have one, as OpenSpiel's parameters:
+            `{None: 0}`.
     """
 
     default: Any
     check: Callable[[Any], Any]
     allowed: str
+    stand_ins: Mapping[Any, Any] = field(default_factory=dict)
 
 
 def whole_number(low: int, high: int | None = None) -> Callable[[Any], int]:
@@ -169,8 +180,7 @@ def one_of(*allowed: str) -> Callable[[Any], str]:
 class Game:
     """A game at one player count with its options chosen; immutable, and cheap to share.
 
-    A game's class sets the class attributes and fills in `_build`, `chance_to_json`, `chance_from_json` and
-    `render_text`.
+    A game's class sets the class attributes that have no default and fills in `_build`.
 
     Args:
         num_players: seats at the table; None takes `default_players`.
@@ -185,11 +195,11 @@ class Game:
     min_players: ClassVar[int]
     max_players: ClassVar[int]
     default_players: ClassVar[int]
-    phases: ClassVar[tuple[str, ...]]  #: what a player can be asked, by `s.phase`
-    chance_kinds: ClassVar[tuple[str, ...]]  #: kinds of chance events by `s.chance`; the first is "" for none
+    phases: ClassVar[tuple[str, ...]] = ("act",)  #: what a player can be asked, by `s.phase`
     hidden_phases: ClassVar[tuple[str, ...]] = ()  #: phases whose actions are seen by the acting seat alone
     option_table: ClassVar[Mapping[str, Option]] = {}
     rules: ClassVar[Rules]
+    zero_sum: ClassVar[bool] = True  #: whether the returns of all seats sum to 0
     playout_policy: ClassVar[str] = "random"  #: who plays on in a search: "random" or "heuristic"
     playout_length: ClassVar[int] = 1_000_000  #: decisions after which a search judges the state; by default at the end
 
@@ -198,9 +208,12 @@ class Game:
     initial: npt.NDArray[Any]  #: (1,) state: the table before the first chance event
     layout: Layout
     action_names: tuple[str, ...]
+    chances: tuple[Chance, ...]  #: the chance events; event k is due where `s.chance` is k + 1
     max_chance_values: int  #: the longest value of a chance event
     max_chance_events: int  #: no game has more chance events
     max_decisions: int  #: no game asks for more decisions
+    min_return: float  #: the least that a game can pay a seat; by default that of a game with winners and losers
+    max_return: float  #: the most
 
     def __init__(self, num_players: int | None = None, **options: Any) -> None:
         if num_players is None:
@@ -222,6 +235,7 @@ class Game:
                 raise
             except ValueError:
                 raise CardEnvsError(f"{self.name}: {name} is {value!r}; allowed is {option.allowed}") from None
+        self.min_return, self.max_return = -1.0 / max(1, self.num_players - 1), 1.0
         self._build()
         self.action_ids: dict[str, int] = {name: i for i, name in enumerate(self.action_names)}
 
@@ -243,9 +257,14 @@ class Game:
         """Sets the attributes below `# filled in by _build` from `num_players` and `options`."""
         raise NotImplementedError
 
+    @property
+    def chance_kinds(self) -> tuple[str, ...]:
+        """The names of the chance events by `s.chance`; the first is "" for none."""
+        return ("", *(chance.name for chance in self.chances))
+
     def chance_to_json(self, kind: int, value: npt.NDArray[np.int16]) -> Any:
-        """A chance event's value as it is written in a record: a seat number, a name, or a list of card names."""
-        raise NotImplementedError
+        """A value of the chance event `kind` (`s.chance`) as it is written in a record."""
+        return self.chances[kind - 1].to_json(value)
 
     def chance_from_json(self, state: Any, value: Any) -> npt.NDArray[np.int16]:
         """The value of the chance event that is due in `state`, read from a record and checked against the rules.
@@ -253,11 +272,13 @@ class Game:
         Raises:
             CardEnvsError: the value can't be drawn here; the message says what was expected.
         """
-        raise NotImplementedError
+        due = np.zeros(self.max_chance_values, np.int16)
+        count = self.rules.draw_chance(state.copy(), due)
+        return self.chances[state.chance - 1].from_json(value, due[:count], self.num_players)
 
     def chance_range(self, state: Any) -> int:
         """For the chance event due in `state`: k if it draws a number 0 … k - 1, all alike; 0 if it shuffles cards."""
-        return self.num_players if self.chance_kinds[state.chance] == "first-player" else 0
+        return self.chances[state.chance - 1].outcomes(self.num_players)
 
     def deck_runs(self, num_cards: int) -> list[int]:
         """The lengths of the runs of a deck of `num_cards` within which the order of cards makes no difference.
@@ -268,13 +289,24 @@ class Game:
         return [1] * num_cards
 
     def render_text(self, state: Any, seat: int | None = None) -> str:
-        """The table as text that a person likes to read.
+        """The table as text that a person likes to read; by default every seat's view, part by part.
 
         Args:
             state: a state record.
             seat: show only what this seat may know; None shows everything.
         """
-        raise NotImplementedError
+        if state.chance:
+            return f"{self.title}: {self.chance_kinds[state.chance]} is due"
+        if state.end == RUNNING:
+            head = f"{self.title}: player_{state.player} to {self.phases[state.phase]}"
+        else:
+            head = f"{self.title}: the game has ended"
+        lines, observation = [head], np.empty(self.layout.size, np.float32)
+        for shown in range(self.num_players) if seat is None else (seat,):
+            self.rules.observe(state, shown, self.layout.at[0], observation)
+            parts = self.layout.split(observation)
+            lines.append(f"player_{shown} sees " + ", ".join(f"{k} {_listed(v)}" for k, v in parts.items()))
+        return "\n".join(lines)
 
     def event_log(self, state: Any) -> list[str]:
         """What has happened so far, one line an event, in games whose chance events and actions alone don't tell it.
@@ -287,6 +319,16 @@ class Game:
         """`num_players` and every option that differs from its default, as a record holds them."""
         changed = {k: v for k, v in self.options.items() if v != self.option_table[k].default}
         return {"num_players": self.num_players, **changed}
+
+    @property
+    def pays_winners(self) -> bool:
+        """Whether who has won tells all that a game pays: the default of `Rules.returns`."""
+        return self.rules.returns is returns
+
+    @property
+    def illegal_return(self) -> float:
+        """What an illegal action costs in training: at least 1, and never less than the worst end of a game."""
+        return min(-1.0, self.min_return)
 
     @property
     def num_actions(self) -> int:
@@ -320,33 +362,9 @@ class Game:
         return (_rebuild, (type(self), self.num_players, self.options))
 
 
+def _listed(part: npt.NDArray[np.float32]) -> str:
+    return " ".join(f"{value:g}" for value in part.ravel())
+
+
 def _rebuild(cls: type[Game], num_players: int, options: dict[str, Any]) -> Game:
     return cls(num_players, **options)
-
-
-def check_deck(value: Any, expected: Sequence[str]) -> None:
-    """Checks that `value` is a list of card names, the same cards as `expected` in any order.
-
-    Raises:
-        CardEnvsError: naming the first card that is missing, too many or unknown.
-    """
-    if not isinstance(value, list) or not all(isinstance(card, str) for card in value):
-        raise CardEnvsError(f"a deck is a list of {len(expected)} card names, not {str(value)[:60]!r}")
-    counts: dict[str, int] = {}
-    for card in expected:
-        counts[card] = counts.get(card, 0) + 1
-    for card in value:
-        if counts.get(card, 0) == 0:
-            kind = "is in the deck too often" if card in expected else "does not belong to the deck"
-            raise CardEnvsError(f"card {card!r} {kind}; expected are {len(expected)} cards")
-        counts[card] -= 1
-    missing = [card for card, count in counts.items() if count]
-    if missing:
-        raise CardEnvsError(f"the deck has {len(value)} cards, expected are {len(expected)}; {missing[0]!r} is missing")
-
-
-def check_seat(value: Any, num_players: int) -> int:
-    """Checks that `value` is a seat number 0 … num_players - 1."""
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < num_players:
-        raise CardEnvsError(f"a seat is a whole number from 0 to {num_players - 1}, not {value!r}")
-    return value

@@ -14,7 +14,7 @@ import numpy as np
 
 from card_envs.kernels.jit import jit
 from card_envs.kernels.rng import random_legal, split
-from card_envs.kernels.state import RUNNING, returns
+from card_envs.kernels.state import RUNNING
 
 if TYPE_CHECKING:
     from card_envs.games.game import Game
@@ -101,7 +101,8 @@ def _build(name: str, rules: Any) -> Kernels:
     compiled = functools.partial(jit, game=name, rules=rules.apply_action)
     draw_chance, carry_out_chance = rules.draw_chance, rules.apply_chance
     legal_actions, apply_action, observe_seat = rules.legal_actions, rules.apply_action, rules.observe
-    heuristic, resample_state, evaluate = rules.heuristic, rules.resample, rules.evaluate
+    heuristic, resample_state = rules.heuristic, rules.resample
+    returns, evaluate = rules.returns, rules.evaluate
 
     @compiled
     def resolve_chance(s, outcome):

@@ -78,6 +78,15 @@ def random_legal(rng, mask, count):
     return -1
 
 
+@jit
+def any_legal(s, mask, rng):
+    """A player without a plan: every legal action alike."""
+    count = 0
+    for action in range(mask.shape[0]):
+        count += mask[action]
+    return random_legal(rng, mask, count)
+
+
 def seed_words(seed: int | np.random.SeedSequence | None, count: int) -> npt.NDArray[np.uint64]:
     """Start words for `count` generators, uint64, (count, 2), independent for different seeds and rows.
 

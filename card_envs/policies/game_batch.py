@@ -61,6 +61,7 @@ class GameBatch:
         log: int16, (B, L), the actions at each table, `counts` of them; L grows as needed, and is 0 without
             `log_actions`.
         faults: the wrong answers so far, with `forfeits`.
+        losers: int64, (B,), the seat that lost the game by a wrong answer, else -1.
     """
 
     def __init__(
@@ -82,6 +83,7 @@ class GameBatch:
         self.drivers = np.zeros((num_tables, game.max_players), np.int8)
         self.rngs = np.zeros((num_tables, 2), np.uint64)
         self.counts = np.zeros(num_tables, np.int64)
+        self.losers = np.full(num_tables, -1)
         self.log = np.zeros((num_tables, 256 if log_actions else 0), np.int16)
         self._mask = np.zeros(game.num_actions, np.int8)
         self._outcome = np.zeros(game.max_chance_values, np.int16)
@@ -108,6 +110,7 @@ class GameBatch:
         """Deals fresh games at `rows`, from the generators in their states."""
         self.kernels.start(self.states, rows, self.game.initial, self._outcome)
         self.counts[rows] = 0
+        self.losers[rows] = -1
 
     def advance(self, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
         """Plays the games at `rows` on until each has ended or asks the caller.
@@ -226,6 +229,7 @@ class GameBatch:
         s.rank[:n] = 1
         s.rank[seat] = n
         s.end = TERMINATED
+        self.losers[row] = seat
         self.faults.append(Fault(int(row), seat, name, kind, message))
 
     def fast_forward(self, rows: npt.NDArray[np.int64], decisions: npt.NDArray[np.int64], driver: int) -> None:
@@ -242,9 +246,15 @@ class GameBatch:
         )
 
     def returns(self, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
-        """Every seat's return of the ended games at `rows`, float64, (len(rows), players)."""
-        out = np.empty((len(rows), self.game.num_players))
+        """Every seat's return of the ended games at `rows`, float64, (len(rows), players).
+
+        Who lost by a wrong answer is paid the least that the game can pay; the others share what it lost.
+        """
+        game, out = self.game, np.empty((len(rows), self.game.num_players))
         self.kernels.returns(self.states, rows, out)
+        for i in np.flatnonzero(self.losers[rows] >= 0):
+            out[i] = -game.min_return / (game.num_players - 1) if game.zero_sum else 0.0
+            out[i, self.losers[rows[i]]] = game.min_return
         return out
 
     def observe(self, rows: npt.NDArray[np.int64], seats: npt.NDArray[np.int64]) -> npt.NDArray[np.float32]:

@@ -23,7 +23,7 @@ from card_envs.policies.base import Decisions
 
 KINDS = ("mc", "search")
 PLAYOUTS = {"random": batch.RANDOM, "heuristic": batch.HEURISTIC}
-EXPLORATION = 0.7  # in units of returns
+EXPLORATION = 0.7  # in units of the largest return of a game
 MAX_SIMULATIONS = 1_000_000  # simulations of a decision
 CHUNK = 8  # decisions that a thread takes at a time
 
@@ -101,7 +101,7 @@ class LookAheadPolicy:
             decisions.states,
             decisions.rows[part],
             self._simulations,
-            EXPLORATION,
+            EXPLORATION * max(abs(self.game.min_return), abs(self.game.max_return)),
             self.game.playout_length,
             self._driver,
             decisions.rngs,

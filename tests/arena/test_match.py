@@ -11,12 +11,12 @@ from card_envs.arena import match
 from card_envs.arena.match import play_games, rotated
 from card_envs.arena.records import record_of, replay
 from card_envs.errors import IllegalActionError, PolicyError
-from card_envs.games import GAMES, make_game, player_counts
+from card_envs.games import list_games, make_game, player_counts
 from card_envs.kernels.rng import seed_words
 from card_envs.policies import make_policy
 from tests.arena.helpers import games_of
 
-TABLES = [(name, n) for name in GAMES for n in player_counts(name)]
+TABLES = [(name, n) for name in list_games() for n in player_counts(name)]
 
 
 class Drawing:

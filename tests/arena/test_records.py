@@ -17,11 +17,11 @@ from hypothesis import strategies as st
 
 from card_envs.arena.records import positions, read_records, replay, to_record, write_records
 from card_envs.errors import CardEnvsError, RecordError
-from card_envs.games import GAMES, make_game, player_counts
+from card_envs.games import list_games, make_game, player_counts
 from card_envs.games.recorded_game import RecordedGame
 from tests.arena.helpers import played
 
-TABLES = [(name, n) for name in GAMES for n in player_counts(name)]
+TABLES = [(name, n) for name in list_games() for n in player_counts(name)]
 KEYS = ["format", "game", "options", "events", "truncated", "scores", "winners", "returns"]
 
 
@@ -542,7 +542,7 @@ def _template(name: str) -> tuple[str, list[tuple[Any, ...]]]:
     return json.dumps(record), _places(record)[1:]
 
 
-@pytest.mark.parametrize("name", GAMES)
+@pytest.mark.parametrize("name", list_games())
 @FUZZ
 @given(data=st.data())
 def test_mutated_records_are_refused_in_order_or_replayed(name, data):

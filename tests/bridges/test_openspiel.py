@@ -20,7 +20,7 @@ from card_envs.arena.match import play_games, rotated
 from card_envs.arena.statistics import estimate
 from card_envs.bridges.openspiel import OpenSpielBotPolicy, RolloutEvaluator, spiel_game, spiel_name
 from card_envs.errors import CardEnvsError, IllegalActionError
-from card_envs.games import GAMES, make_game
+from card_envs.games import list_games, make_game
 from card_envs.games.icarus_club import state as icarus
 from card_envs.games.recorded_game import RecordedGame
 from card_envs.kernels import batch
@@ -304,7 +304,7 @@ def test_a_state_is_redrawn_at_decisions_only():
 # --- copies -----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", GAMES)
+@pytest.mark.parametrize("name", list_games())
 def test_copies_go_on_identically_from_anywhere(name):
     game, rng = spiel_game(make_game(name)), random.Random(8)
     state = game.new_initial_state()
@@ -433,7 +433,7 @@ def mcts_bot(game, rng):
     return mcts.MCTSBot(game, 1.0, 30, RolloutEvaluator(rng, "heuristic"), random_state=rng)
 
 
-@pytest.mark.parametrize("name", GAMES)
+@pytest.mark.parametrize("name", list_games())
 @pytest.mark.parametrize("make_bot", [ismcts_bot, mcts_bot])
 def test_search_bots_play_every_game_to_its_end(name, make_bot):
     game, rng = spiel_game(make_game(name), skip_forced=True), random.Random(10)

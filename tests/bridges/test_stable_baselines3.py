@@ -12,7 +12,7 @@ from stable_baselines3.common.evaluation import evaluate_policy
 from stable_baselines3.common.vec_env import VecMonitor, VecNormalize
 
 from card_envs.envs.sb3 import CardVecEnv
-from card_envs.games import GAMES
+from card_envs.registration import gymnasium_id
 from tests.variants import each_game
 
 
@@ -52,7 +52,7 @@ def test_normalised_training_is_evaluated_saved_and_goes_on_from_its_files(game,
 def plain(algorithm, name, players):
     """An algorithm that knows no masks, among random players."""
     env = make_vec_env(
-        f"card_envs/{GAMES[name][1]}",
+        gymnasium_id(name),
         n_envs=8 if algorithm is PPO else 1,
         seed=0,
         env_kwargs={"num_players": players, "illegal_action": "terminate"},

@@ -10,7 +10,7 @@ from gymnasium.vector import AutoresetMode
 from card_envs.envs.single_agent import SingleAgentEnv
 from card_envs.envs.vector import CardVectorEnv
 from card_envs.errors import CardEnvsError, IllegalActionError, PolicyError
-from card_envs.games import GAMES
+from card_envs.registration import gymnasium_id
 from tests.variants import each_game, each_variant
 
 ICARUS = "card_envs/IcarusClub-v0"
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.filterwarnings("error")
 
 
 def gym_id(game):
-    return f"card_envs/{GAMES[game.name][1]}"
+    return gymnasium_id(game.name)
 
 
 def options_of(game):

@@ -12,7 +12,8 @@ import pytest
 from card_envs.envs.aec import CardGameEnv
 from card_envs.envs.learner import LearnerBatch
 from card_envs.envs.single_agent import SingleAgentEnv
-from card_envs.games import GAMES, make_game
+from card_envs.games import make_game
+from card_envs.registration import gymnasium_id
 from tests.variants import VARIANTS, each_game, each_variant, share_of
 
 GAMES_IN_ALL = 1000  # one at a time over all variants; in batches of every game, over its variants
@@ -173,7 +174,7 @@ def test_rewards_sum_with_opponents_outside_the_kernels_and_in_a_fixed_seat(game
 @each_game
 def test_gymnasiums_vector_environment_pays_the_same(game):
     envs = gymnasium.make_vec(
-        f"card_envs/{GAMES[game.name][1]}", num_envs=16, num_players=game.num_players, **game.options
+        gymnasium_id(game.name), num_envs=16, num_players=game.num_players, **game.options
     ).unwrapped
     witness = Witness(envs._learner)
     sums, running = [], np.zeros(16)

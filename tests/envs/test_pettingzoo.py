@@ -320,7 +320,7 @@ def test_chance_that_is_not_handed_in_is_drawn(env):
     [
         ([["deck", []]], "'deck' is not due, expected is 'first-player'"),
         ([["first-player", 3]], "a seat is a whole number from 0 to 2"),
-        ([["first-player", 1], ["suit-out", "spades"]], "unknown suit 'spades'"),
+        ([["first-player", 1], ["suit-out", "spades"]], "unknown suit-out 'spades'"),
         ([["first-player", 1], ["suit-out", "slots"], ["deck", ["slots-1"]]], "slots-1"),
         ([["first-player"]], r"a chance event is \[KIND, VALUE\]"),
         (["first-player"], r"a chance event is \[KIND, VALUE\]"),

@@ -12,7 +12,7 @@ import sys
 import numba
 import numpy as np
 
-from card_envs.games import GAMES, make_game, player_counts
+from card_envs.games import list_games, make_game, player_counts
 from card_envs.games.game import Game
 from card_envs.games.recorded_game import RecordedGame
 from card_envs.kernels.rng import below, seed_words
@@ -48,7 +48,7 @@ def digest(game: Game, decisions: int) -> str:
 def digests(decisions: int) -> dict[str, str]:
     """The hashes of all games that can be made, by name and player count."""
     found = {}
-    for name in GAMES:
+    for name in list_games():
         for n in player_counts(name):
             found[f"{name} {n}"] = digest(make_game(name, n), decisions)
     return found

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from card_envs.errors import CardEnvsError
-from card_envs.games import GAMES, make_game, player_counts
+from card_envs.games import list_games, make_game, player_counts
 from card_envs.policies import BuiltInPolicy, GameBatch, make_policy
 from card_envs.policies.base import policy_label
 from card_envs.policies.game_batch import CALLER
 
-TABLES = [(name, n) for name in GAMES for n in player_counts(name)]
+TABLES = [(name, n) for name in list_games() for n in player_counts(name)]
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ import pytest
 pytest.importorskip("yaml", reason="training needs the extra 'train'")
 
 from card_envs.errors import CardEnvsError
-from card_envs.games import GAMES, make_game
+from card_envs.games import list_games, make_game
 from card_envs.training.settings import CONFIGS, Config, dump_config, load_config, network_of, parse_config, schedule
 
 
@@ -28,7 +28,7 @@ def path(tmp_path):
     return tmp_path / "x.yaml"
 
 
-@pytest.mark.parametrize("name", [name.rpartition("_v")[0] for name in GAMES])
+@pytest.mark.parametrize("name", [name.rpartition("_v")[0] for name in list_games()])
 def test_every_game_has_a_configuration(name):
     config = load_config(CONFIGS / f"{name}.yaml")
     assert config.eval_opponents

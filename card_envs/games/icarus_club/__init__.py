@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
-from card_envs.errors import CardEnvsError, unknown_name
-from card_envs.games.game import Game, Option, Rules, check_deck, check_seat, whole_number
+from card_envs.errors import CardEnvsError
+from card_envs.games.chance import Deck, Draw, Seat
+from card_envs.games.game import Game, Option, Rules, whole_number
 from card_envs.games.icarus_club import heuristic, observation, rules, state
 from card_envs.games.icarus_club.text import render
 
@@ -25,7 +25,7 @@ class IcarusClub(Game):
     title = "The Icarus Club"
     min_players, max_players, default_players = 3, 5, 4
     phases = state.PHASES
-    chance_kinds = state.CHANCE_KINDS
+    chances = (Seat("first-player"), Draw("suit-out", state.SUITS), Deck("deck", state.CARD_NAMES))
     option_table: ClassVar = {
         "suits": Option(
             state.NUM_SUITS, whole_number(1, state.NUM_SUITS), f"a whole number from 1 to {state.NUM_SUITS}"
@@ -33,7 +33,9 @@ class IcarusClub(Game):
         "ranks": Option(
             state.NUM_RANKS, whole_number(1, state.NUM_RANKS), f"a whole number from 1 to {state.NUM_RANKS}"
         ),
-        "rounds": Option(None, _rounds, "a whole number from 1 to the number of players, or None for that number"),
+        "rounds": Option(
+            None, _rounds, "a whole number from 1 to the number of players, or None for that number", {None: 0}
+        ),
     }
     rules = Rules(
         draw_chance=rules.draw_chance,
@@ -82,26 +84,6 @@ class IcarusClub(Game):
         table.where = state.OUT
         table.played = -1
         table.chosen = -1
-
-    def chance_to_json(self, kind: int, value: npt.NDArray[np.int16]) -> Any:
-        if kind == state.FIRST_PLAYER:
-            return int(value[0])
-        if kind == state.SUIT_OUT:
-            return state.SUITS[value[0]]
-        return [state.CARD_NAMES[card] for card in value]
-
-    def chance_from_json(self, table: Any, value: Any) -> npt.NDArray[np.int16]:
-        if table.chance == state.FIRST_PLAYER:
-            return np.array([check_seat(value, self.num_players)], np.int16)
-        if table.chance == state.SUIT_OUT:
-            if value not in state.SUITS:
-                raise CardEnvsError(unknown_name("suit", value, state.SUITS))
-            return np.array([state.SUITS.index(value)], np.int16)
-        check_deck(value, [state.CARD_NAMES[card] for card in state.deck_cards(table)])
-        return np.array([state.CARD_NAMES.index(card) for card in value], np.int16)
-
-    def chance_range(self, table: Any) -> int:
-        return state.NUM_SUITS if table.chance == state.SUIT_OUT else super().chance_range(table)
 
     def deck_runs(self, num_cards: int) -> list[int]:
         """S2: hands have no order, the lane has, and nor has what is left over (S3)."""

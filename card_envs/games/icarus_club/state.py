@@ -23,7 +23,6 @@ LANE_1 = NUM_CARDS  # the action `lane-1`; the others follow
 PHASES = ("play", "overwrite-card", "overwrite-pile")
 PLAY, OVERWRITE_CARD, OVERWRITE_PILE = range(3)
 
-CHANCE_KINDS = ("", "first-player", "suit-out", "deck")
 NO_CHANCE, FIRST_PLAYER, SUIT_OUT, DECK = range(4)
 
 # Where a card is: in the hand of seat p (value p), or one of these.

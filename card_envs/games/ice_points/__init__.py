@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from card_envs.games.game import Game, Rules, check_deck
+from card_envs.games.chance import Deck
+from card_envs.games.game import Game, Rules
 from card_envs.games.ice_points import heuristic, observation, rules, state, text
 
 
@@ -16,7 +16,7 @@ class IcePoints(Game):
     title = "Ice Points"
     min_players, max_players, default_players = 5, state.MAX_PLAYERS, 5
     phases = state.PHASES
-    chance_kinds = state.CHANCE_KINDS
+    chances = (Deck("deck", state.CARD_NAMES),)
     rules = Rules(
         draw_chance=rules.draw_chance,
         apply_chance=rules.apply_chance,
@@ -41,13 +41,6 @@ class IcePoints(Game):
         table.card = -1
         table.pieces[: self.num_players] = state.PIECES_PER_SIZE
         table.score[: self.num_players] = state.POINTS_PER_SET
-
-    def chance_to_json(self, kind: int, value: npt.NDArray[np.int16]) -> Any:
-        return [state.CARD_NAMES[card] for card in value]
-
-    def chance_from_json(self, table: Any, value: Any) -> npt.NDArray[np.int16]:
-        check_deck(value, state.CARD_NAMES)
-        return np.array([state.CARD_NAMES.index(card) for card in value], np.int16)
 
     def render_text(self, table: Any, seat: int | None = None) -> str:
         return text.render(table, seat)

@@ -59,7 +59,6 @@ def action_names(num_players: int) -> tuple[str, ...]:
 PHASES = ("pay", "take", "exchange")
 PAY, TAKE, EXCHANGE = range(3)
 
-CHANCE_KINDS = ("", "deck")
 NO_CHANCE, DECK = range(2)
 
 # What came of a card that was drawn.

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
-from card_envs.games.game import Game, Option, Rules, check_deck, check_seat, one_of, whole_number
+from card_envs.games.chance import Deck, Seat
+from card_envs.games.game import Game, Option, Rules, one_of, whole_number
 from card_envs.games.icons import evaluate, heuristic, observation, rules, state
 from card_envs.games.icons.text import render
 
@@ -25,10 +25,12 @@ class Icons(Game):
     min_players, max_players, default_players = 2, state.MAX_PLAYERS, 4
     playout_policy, playout_length = "heuristic", 16
     phases = state.PHASES
-    chance_kinds = state.CHANCE_KINDS
+    chances = (Seat("first-player"), Deck("deck", state.CARD_NAMES))
     hidden_phases = ("card-give", "card-return", "card-pass", "discard")  # A4, A2, T7
     option_table: ClassVar = {
-        "points_to_win": Option("printed", _points_to_win, '"printed", a whole number from 1, or None'),
+        "points_to_win": Option(
+            "printed", _points_to_win, '"printed", a whole number from 1, or None', {"printed": 0, None: -1}
+        ),
         "max_turns": Option(1000, whole_number(1, 10**9), "a whole number from 1 to 1000000000"),
         "memory": Option("perfect", one_of(*state.MEMORIES), '"perfect" or "none"'),
     }
@@ -77,17 +79,6 @@ class Icons(Game):
         if goal == "printed":
             return state.PRINTED_GOALS.get(self.num_players, state.NO_GOAL)
         return state.NO_GOAL if goal is None else min(goal, state.NO_GOAL)
-
-    def chance_to_json(self, kind: int, value: npt.NDArray[np.int16]) -> Any:
-        if kind == state.FIRST_PLAYER:
-            return int(value[0])
-        return [state.CARD_NAMES[card] for card in value]
-
-    def chance_from_json(self, table: Any, value: Any) -> npt.NDArray[np.int16]:
-        if table.chance == state.FIRST_PLAYER:
-            return np.array([check_seat(value, self.num_players)], np.int16)
-        check_deck(value, state.DECK_NAMES)
-        return np.array([state.CARD_NAMES.index(card) for card in value], np.int16)
 
     def render_text(self, table: Any, seat: int | None = None) -> str:
         return render(table, seat)

@@ -94,7 +94,6 @@ PHASES = (
 )
 FLIP, PLAY, OPPONENT, CARD_GIVE, CARD_ASK, CARD_RETURN, CARD_PASS, TOKEN_GIVE, TOKEN_TAKE, DISCARD = range(10)
 
-CHANCE_KINDS = ("", "first-player", "deck")
 NO_CHANCE, FIRST_PLAYER, DECK = range(3)
 
 MEMORIES = ("perfect", "none")

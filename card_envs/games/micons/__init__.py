@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
 from card_envs.errors import CardEnvsError
-from card_envs.games.game import Game, Option, Rules, check_deck, check_seat, one_of, whole_number
+from card_envs.games.chance import Deck, Seat
+from card_envs.games.game import Game, Option, Rules, one_of, whole_number
 from card_envs.games.micons import deck, heuristic, observation, rules, state
 from card_envs.games.micons.text import render
 
@@ -26,11 +26,10 @@ class Micons(Game):
     min_players, max_players, default_players = 2, state.MAX_PLAYERS, 3
     playout_policy = "heuristic"
     phases = state.PHASES
-    chance_kinds = state.CHANCE_KINDS
     option_table: ClassVar = {
         "judging": Option("table", one_of(*state.JUDGING), "one of " + ", ".join(state.JUDGING)),
         "max_turns": Option(1000, whole_number(1, 1_000_000), "a whole number from 1 to 1000000"),
-        "deck": Option(None, lambda value: value, "the path of a JSON file or a list of cards"),
+        "deck": Option(None, lambda value: value, "the path of a JSON file or a list of cards", {None: ""}),
     }
     rules = Rules(
         draw_chance=rules.draw_chance,
@@ -51,7 +50,7 @@ class Micons(Game):
             raise CardEnvsError(f"{self.name}: {error}") from None
         self.options["deck"] = [card.to_json() for card in self.cards]
         names = tuple(card.name for card in self.cards)
-        self._card_ids = {name: i for i, name in enumerate(names)}
+        self.chances = (Seat("first-player"), Deck("deck", names))
         self.state_dtype = state.state_dtype(len(names))
         self.action_names = names + state.WORDS
         self.layout = state.layout(self.num_players, len(names))
@@ -101,18 +100,6 @@ class Micons(Game):
     def options_to_json(self) -> dict[str, Any]:
         """As for every game, and always the deck, card by card, so that a record needs no file."""
         return {**super().options_to_json(), "deck": [card.to_json() for card in self.cards]}
-
-    def chance_to_json(self, kind: int, value: npt.NDArray[np.int16]) -> Any:
-        if kind == state.FIRST_PLAYER:
-            return int(value[0])
-        return [self.action_names[card] for card in value]
-
-    def chance_from_json(self, table: Any, value: Any) -> npt.NDArray[np.int16]:
-        if table.chance == state.FIRST_PLAYER:
-            return np.array([check_seat(value, self.num_players)], np.int16)
-        due = [card.name for i, card in enumerate(self.cards) if not table.dealt or table.where[i] == state.BENEATH]
-        check_deck(value, due)
-        return np.array([self._card_ids[name] for name in value], np.int16)
 
     def render_text(self, table: Any, seat: int | None = None) -> str:
         return render(table, [card.name for card in self.cards], seat)

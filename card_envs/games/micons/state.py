@@ -42,7 +42,6 @@ DRAW, KEEP, ACCEPT, REJECT = range(4)
 PHASES = ("play", "drawn", "vote")
 PLAY, DRAWN, VOTE = range(3)
 
-CHANCE_KINDS = ("", "first-player", "deck")
 NO_CHANCE, FIRST_PLAYER, DECK = range(3)
 
 JUDGING = ("table", "strict", "vote")
