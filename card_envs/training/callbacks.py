@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 from stable_baselines3.common.callbacks import BaseCallback
-from tqdm import tqdm
 
 from card_envs.arena.match import play_games, rotated
 from card_envs.arena.statistics import Estimate, estimate
 from card_envs.cli.common import Stopped
+from card_envs.cli.progress import progress_bar
 from card_envs.policies import make_policy
 from card_envs.policies.trained import NetworkPolicy
 from card_envs.training.checkpoint import save_checkpoint, save_model
@@ -37,18 +37,14 @@ class RunCallback(BaseCallback):
         config: when to do what.
         folder: where files go.
         progress: where the run stands; changed in place, kept in checkpoints.
-        show_bar: whether to draw a progress bar (on a terminal).
     """
 
-    def __init__(
-        self, learner: SelfPlayBatch, config: Config, folder: Path, progress: dict[str, Any], show_bar: bool = True
-    ) -> None:
+    def __init__(self, learner: SelfPlayBatch, config: Config, folder: Path, progress: dict[str, Any]) -> None:
         super().__init__()
         self.learner = learner
         self.config = config
         self.folder = folder
         self.progress = progress
-        self.show_bar = show_bar
         self.asked_to_stop = False
         self.games: dict[str, list[float]] = defaultdict(list)
 
@@ -76,14 +72,7 @@ class RunCallback(BaseCallback):
             restore()
 
     def _on_training_start(self) -> None:
-        self.bar = tqdm(
-            total=self.config.n_timesteps,
-            initial=self.num_timesteps,
-            unit="steps",
-            unit_scale=True,
-            disable=None if self.show_bar else True,
-            dynamic_ncols=True,
-        )
+        self.bar = progress_bar(self.config.n_timesteps, "steps", initial=self.num_timesteps)
         self.started, self.first_step = time.perf_counter(), self.num_timesteps
         if self.num_timesteps == 0:
             if self.config.warm_positions:

@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 import torch
 from sb3_contrib import MaskablePPO
-from tqdm import tqdm
 
+from card_envs.cli.progress import progress_bar
 from card_envs.games.game import Game
 from card_envs.kernels import batch
 from card_envs.kernels.rng import seed_words
@@ -112,12 +112,12 @@ def warm_start(model: MaskablePPO, learner: SelfPlayBatch, config: Config, seed:
     late = (config.late_from * learner.typical_length, learner.typical_length)
     # children of its own: the games of the run draw from the same seed
     chance, order = np.random.SeedSequence(seed.entropy, spawn_key=(7,)).spawn(2)
-    with tqdm(total=config.warm_positions, unit="positions", desc="valuing", disable=None, dynamic_ncols=True) as bar:
+    with progress_bar(config.warm_positions, "positions", description="valuing") as bar:
         positions = value_positions(
             learner.game, config.warm_positions, config.warm_playouts, late, chance, lambda count: bar.update(count)
         )
     total = config.warm_positions * config.warm_epochs
-    with tqdm(total=total, unit="positions", desc="learning", disable=None, dynamic_ncols=True) as bar:
+    with progress_bar(total, "positions", description="learning") as bar:
         rng = np.random.default_rng(order)
         fit(model, positions, config.warm_epochs, config.warm_learning_rate, rng, lambda count: bar.update(count))
 
