@@ -8,26 +8,28 @@ import pickle
 import random
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pyspiel
 import pytest
 from open_spiel.python import policy, rl_environment
-from open_spiel.python.algorithms import best_response, exploitability, ismcts, mcts
+from open_spiel.python.algorithms import best_response, cfr, expected_game_score, exploitability, ismcts, mcts
 from open_spiel.python.observation import INFO_STATE_OBS_TYPE, make_observation
 
+import card_envs
 from card_envs.arena.match import play_games, rotated
 from card_envs.arena.statistics import estimate
 from card_envs.bridges.openspiel import OpenSpielBotPolicy, RolloutEvaluator, spiel_game, spiel_name
 from card_envs.errors import CardEnvsError, IllegalActionError
-from card_envs.games import list_games, make_game
+from card_envs.games import list_games, make_game, registry
 from card_envs.games.icarus_club import state as icarus
 from card_envs.games.recorded_game import RecordedGame
 from card_envs.kernels import batch
 from card_envs.policies import make_policy
 from tests.variants import each_game, each_variant
 
-EIGHT_CARDS = "python_icarus_club(players=3,suits=2,ranks=4,rounds=1"
+EIGHT_CARDS = "card_envs_icarus_club(players=3,suits=2,ranks=4,rounds=1"
 
 
 def step(state, rng):
@@ -132,7 +134,7 @@ def test_a_game_played_there_is_the_same_game_here(game):
 
 
 def test_forced_decisions_can_be_left_out_and_are_taken():
-    game = pyspiel.load_game("python_micons(players=3,skip_forced=True)")
+    game = pyspiel.load_game("card_envs_micons(players=3,skip_forced=True)")
     for state in decisions(game, seed=2, games=3):
         assert len(state.legal_actions()) > 1
     assert " 0:draw" in state.information_state_string(0)  # nobody is ever asked: who may draw has nothing else
@@ -182,7 +184,7 @@ def test_cards_come_with_the_chance_that_a_shuffle_gives_them(name):
 
 
 def test_every_card_is_as_often_in_every_place_of_a_full_deal():
-    game, rng, samples = pyspiel.load_game("python_icarus_club(players=5)"), random.Random(3), 400
+    game, rng, samples = pyspiel.load_game("card_envs_icarus_club(players=5)"), random.Random(3), 400
     places = np.zeros((55, 14))
     for _ in range(samples):
         state = game.new_initial_state()
@@ -283,7 +285,7 @@ def test_hidden_actions_are_seen_by_who_takes_part_only(phase):
 
 
 def test_an_observer_shows_one_seat_and_nothing_else():
-    game = pyspiel.load_game("python_icarus_club")
+    game = pyspiel.load_game("card_envs_icarus_club")
     assert make_observation(game, INFO_STATE_OBS_TYPE).tensor.shape == (game.card_game.layout.size,)
     for kind in (
         pyspiel.IIGObservationType(perfect_recall=True, public_info=False),
@@ -296,7 +298,7 @@ def test_an_observer_shows_one_seat_and_nothing_else():
 
 
 def test_a_state_is_redrawn_at_decisions_only():
-    state = pyspiel.load_game("python_icons").new_initial_state()
+    state = pyspiel.load_game("card_envs_icons").new_initial_state()
     with pytest.raises(CardEnvsError, match="at decisions only"):
         state.resample_from_infostate(0, random.random)
 
@@ -328,7 +330,7 @@ def test_copies_go_on_identically_from_anywhere(name):
 
 
 def test_a_redrawn_state_is_copied_with_what_its_seats_know():
-    game = pyspiel.load_game("python_icarus_club(players=3)")
+    game = pyspiel.load_game("card_envs_icarus_club(players=3)")
     state = list(itertools.islice(decisions(game, seed=9), 40))[-1].clone()
     other = state.resample_from_infostate(1, random.Random(1).random)
     twin = pickle.loads(pickle.dumps(other))
@@ -450,7 +452,7 @@ def test_search_bots_play_every_game_to_its_end(name, make_bot):
 
 
 def test_is_mcts_without_a_resampler_of_ours_works_too():
-    game = pyspiel.load_game("python_icarus_club(players=3)")
+    game = pyspiel.load_game("card_envs_icarus_club(players=3)")
     bot = ismcts.ISMCTSBot(game, mcts.RandomRolloutEvaluator(1), 1.0, 3)
     state = next(decisions(game, seed=1))
     assert bot.step(state) in state.legal_actions()
@@ -522,7 +524,7 @@ def test_an_illegal_action_of_a_bot_names_its_policy():
 
 
 def test_openspiels_learners_get_observations_masks_and_rewards():
-    env = rl_environment.Environment(pyspiel.load_game("python_icarus_club(players=3)"))
+    env = rl_environment.Environment(pyspiel.load_game("card_envs_icarus_club(players=3)"))
     env.seed(1)
     time_step, steps = env.reset(), 0
     while not time_step.last():
@@ -539,19 +541,19 @@ def test_openspiels_learners_get_observations_masks_and_rewards():
 
 def test_bad_parameters_are_refused_in_words():
     with pytest.raises(CardEnvsError, match="num_players is 6; allowed is a whole number from 3 to 5"):
-        pyspiel.load_game("python_icarus_club(players=6)")
+        pyspiel.load_game("card_envs_icarus_club(players=6)")
     with pytest.raises(CardEnvsError, match="suits is 9; allowed is a whole number from 1 to 5"):
-        pyspiel.load_game("python_icarus_club(suits=9)")
+        pyspiel.load_game("card_envs_icarus_club(suits=9)")
     with pytest.raises(pyspiel.SpielError, match="Unknown parameter 'colour'"):
-        pyspiel.load_game("python_icarus_club(colour=1)")
+        pyspiel.load_game("card_envs_icarus_club(colour=1)")
 
 
 def test_values_of_other_types_are_written_as_numbers():
     for points, written in (("printed", 0), (None, -1), (7, 7)):
-        assert pyspiel.load_game(f"python_icons(points_to_win={written})").card_game == make_game(
+        assert pyspiel.load_game(f"card_envs_icons(points_to_win={written})").card_game == make_game(
             "icons", points_to_win=points
         )
-    assert pyspiel.load_game("python_icarus_club(rounds=0)").card_game == make_game("icarus_club")
+    assert pyspiel.load_game("card_envs_icarus_club(rounds=0)").card_game == make_game("icarus_club")
 
 
 def test_a_deck_of_ones_own_is_loaded_by_its_path(tmp_path):
@@ -560,15 +562,53 @@ def test_a_deck_of_ones_own_is_loaded_by_its_path(tmp_path):
     cards = make_game("micons", 2).options["deck"][:20]
     path = tmp_path / "deck.json"
     path.write_text(json.dumps(cards))
-    game = pyspiel.load_game("python_micons", {"players": 2, "deck": str(path)})
+    game = pyspiel.load_game("card_envs_micons", {"players": 2, "deck": str(path)})
     assert game.card_game.num_actions == 24
     with pytest.raises(CardEnvsError, match="OpenSpiel has no parameter for this 'deck'; load it by its path"):
         spiel_game(make_game("micons", 2, deck=cards))
 
 
 def test_python_ends_cleanly_and_a_missing_library_is_named():
-    code = "import pyspiel; from card_envs.bridges import openspiel; pyspiel.load_game('python_icons')"
+    code = "import pyspiel; from card_envs.bridges import openspiel; pyspiel.load_game('card_envs_icons')"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
     code = "import sys; sys.modules['pyspiel'] = None; import card_envs.bridges.openspiel"
     done = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True)
     assert "OpenSpiel needs the extra 'openspiel': pip install 'card-envs[openspiel]'" in done.stderr
+
+
+# --- a game from outside
+
+
+@pytest.fixture
+def kuhn_poker(monkeypatch):
+    monkeypatch.syspath_prepend(str(Path(__file__).resolve().parents[2] / "examples" / "kuhn_poker"))
+    import kuhn_poker
+
+    monkeypatch.setattr(registry, "_registered", {})
+    card_envs.register(kuhn_poker.KuhnPoker)
+    return spiel_game(make_game("kuhn_poker"))
+
+
+def whole_tree(state):
+    """Everything below a state: payoffs, chances, who acts, and what each action leads to."""
+    if state.is_terminal():
+        return state.returns()
+    if state.is_chance_node():
+        return [(chance, whole_tree(state.child(outcome))) for outcome, chance in state.chance_outcomes()]
+    return state.current_player(), [(action, whole_tree(state.child(action))) for action in state.legal_actions()]
+
+
+def test_kuhn_poker_is_openspiels_own_to_the_last_node(kuhn_poker):
+    theirs = pyspiel.load_game("kuhn_poker")
+    assert whole_tree(kuhn_poker.new_initial_state()) == whole_tree(theirs.new_initial_state())
+    assert (kuhn_poker.min_utility(), kuhn_poker.max_utility()) == (theirs.min_utility(), theirs.max_utility())
+
+
+def test_cfr_finds_the_value_of_kuhn_poker(kuhn_poker):
+    solver = cfr.CFRPlusSolver(kuhn_poker)
+    for _ in range(300):
+        solver.evaluate_and_update_policy()
+    policy = solver.average_policy()
+    value = expected_game_score.policy_value(kuhn_poker.new_initial_state(), [policy] * 2)
+    assert value == pytest.approx([-1 / 18, 1 / 18], abs=1e-3)
+    assert exploitability.exploitability(kuhn_poker, policy) < 2e-3
