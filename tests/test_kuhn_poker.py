@@ -12,12 +12,12 @@ import pytest
 import card_envs
 from card_envs import cli
 from card_envs.arena.tournament import play_tournament
+from card_envs.conformance import check_env, check_game
 from card_envs.envs.vector import CardVectorEnv
 from card_envs.errors import CardEnvsError
 from card_envs.games import game_class, make_game, registry
 from card_envs.games.recorded_game import RecordedGame
 from card_envs.policies.game_batch import GameBatch
-from card_envs.testing import check_env, check_game
 
 EXAMPLE = Path(__file__).resolve().parents[1] / "examples" / "kuhn_poker"
 JACK, QUEEN, KING = "jack", "queen", "king"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from card_envs.testing import all_games
+from card_envs.conformance import all_games
 
 VARIANTS = list(all_games())
 ONE_OF_EACH = list({game.name: game for game in VARIANTS if game == type(game)(game.num_players)}.values())

@@ -8,7 +8,7 @@ import pytest
 from pettingzoo.utils.env import AECEnv
 from pettingzoo.utils.wrappers import OrderEnforcingWrapper
 
-from card_envs import list_games, testing
+from card_envs import conformance, list_games
 from card_envs.envs.aec import CardGameEnv
 from card_envs.errors import CardEnvsError
 from card_envs.games import make_game, player_counts
@@ -16,20 +16,20 @@ from card_envs.kernels import batch
 from tests.variants import VARIANTS, each_variant
 
 
-@pytest.mark.parametrize("check", testing.ENV_CHECKS, ids=lambda check: check.__name__)
+@pytest.mark.parametrize("check", conformance.ENV_CHECKS, ids=lambda check: check.__name__)
 @each_variant
 def test_every_environment_keeps_every_promise(game, check):
     check(CardGameEnv(game), num_games=1)
 
 
-@pytest.mark.parametrize("check", testing.GAME_CHECKS, ids=lambda check: check.__name__)
+@pytest.mark.parametrize("check", conformance.GAME_CHECKS, ids=lambda check: check.__name__)
 @each_variant
 def test_the_rules_of_every_game_keep_every_promise(game, check):
     check(game, num_games=6)
 
 
 def test_all_games_enumerates_every_registered_game_at_every_player_count():
-    found = {(game.name, game.num_players) for game in testing.all_games()}
+    found = {(game.name, game.num_players) for game in conformance.all_games()}
     assert found == {(name, n) for name in list_games() for n in player_counts(name)}
 
 
@@ -39,16 +39,16 @@ def game():
 
 
 def test_check_env_takes_an_environment_a_function_or_a_wrapper(game):
-    testing.check_env(CardGameEnv(game), num_games=1)
-    testing.check_env(lambda: OrderEnforcingWrapper(CardGameEnv(game)), num_games=1)
+    conformance.check_env(CardGameEnv(game), num_games=1)
+    conformance.check_env(lambda: OrderEnforcingWrapper(CardGameEnv(game)), num_games=1)
 
 
 def test_check_env_leaves_out_what_it_is_told_to_and_names_what_it_does_not_know(game):
-    testing.check_env(lambda: PaysTheMoverOnly(game), num_games=1, skip=["check_rewards", "check_record"])
+    conformance.check_env(lambda: PaysTheMoverOnly(game), num_games=1, skip=["check_rewards", "check_record"])
     with pytest.raises(CardEnvsError, match=r"check_reward.*known: check_seeds"):
-        testing.check_env(CardGameEnv(game), skip=["check_reward"])
+        conformance.check_env(CardGameEnv(game), skip=["check_reward"])
     with pytest.raises(CardEnvsError, match="PettingZoo AEC environment"):
-        testing.check_env(lambda: gymnasium.Env())
+        conformance.check_env(lambda: gymnasium.Env())
 
 
 # --- broken on purpose: one promise each ----------------------------------------------------------------------------
@@ -361,17 +361,17 @@ BROKEN = {
 @pytest.mark.parametrize("broken", BROKEN, ids=lambda broken: broken.__name__)
 def test_a_broken_promise_is_found_by_its_check(game, broken):
     with pytest.raises(AssertionError, match=f"^{BROKEN[broken]}: "):
-        getattr(testing, BROKEN[broken])(broken(game))
+        getattr(conformance, BROKEN[broken])(broken(game))
 
 
 @pytest.mark.parametrize("broken", [Leaks, HasEmptyMasks, PaysTheMoverOnly, IsRebuiltWhenCopied])
 def test_check_env_finds_it_too(game, broken):
     with pytest.raises(AssertionError, match=f"^{BROKEN[broken]}: "):
-        testing.check_env(lambda: broken(game))
+        conformance.check_env(lambda: broken(game))
 
 
 def test_every_check_has_something_that_it_finds():
-    assert {check.__name__ for check in testing.ENV_CHECKS} == set(BROKEN.values())
+    assert {check.__name__ for check in conformance.ENV_CHECKS} == set(BROKEN.values())
 
 
 # --- broken rules ---------------------------------------------------------------------------------------------------
@@ -433,12 +433,12 @@ def generous(returns):
 @pytest.mark.parametrize(
     ("check", "name", "make", "message"),
     [
-        (testing.check_game_leak, "observe_rows", leaky, "sees what it can't know, in place 3"),
-        (testing.check_game_leak, "decide", cheating, "the hand-written player uses what it can't know"),
-        (testing.check_game_leak, "resample", lambda good: lambda *arguments: None, "nothing was tested"),
-        (testing.check_game_play, "observe_rows", out_of_bounds, r"outside \[0, 1\]"),
-        (testing.check_game_play, "observe_rows", forgetful, "is not written"),
-        (testing.check_game_play, "returns", generous, "due are"),
+        (conformance.check_game_leak, "observe_rows", leaky, "sees what it can't know, in place 3"),
+        (conformance.check_game_leak, "decide", cheating, "the hand-written player uses what it can't know"),
+        (conformance.check_game_leak, "resample", lambda good: lambda *arguments: None, "nothing was tested"),
+        (conformance.check_game_play, "observe_rows", out_of_bounds, r"outside \[0, 1\]"),
+        (conformance.check_game_play, "observe_rows", forgetful, "is not written"),
+        (conformance.check_game_play, "returns", generous, "due are"),
     ],
 )
 def test_broken_rules_are_found(game, monkeypatch, check, name, make, message):
@@ -452,7 +452,7 @@ def test_a_layout_with_a_gap_is_found():
     segments = game.layout.segments
     game.layout.segments = (segments[0], *segments[2:])
     with pytest.raises(AssertionError, match=r"^check_game_layout: segment"):
-        testing.check_game_layout(game)
+        conformance.check_game_layout(game)
 
 
 def test_a_segment_that_describes_illegal_actions_is_found():
@@ -461,7 +461,7 @@ def test_a_segment_that_describes_illegal_actions_is_found():
         segment._replace(first_action=0) if segment.name == "hand" else segment for segment in game.layout.segments
     )
     with pytest.raises(AssertionError, match=r"^check_game_play: the rows of segment 'hand'"):
-        testing.check_game_play(game)
+        conformance.check_game_play(game)
 
 
 @pytest.mark.parametrize(
@@ -477,13 +477,13 @@ def test_false_statements_about_chance_are_found(name, value, message):
     game = make_game("icarus_club", 3)
     setattr(game, name, value)
     with pytest.raises(AssertionError, match=f"^check_game_chance: .*{message}"):
-        testing.check_game_chance(game)
+        conformance.check_game_chance(game)
 
 
 def test_a_record_that_is_read_otherwise_is_found(game, monkeypatch):
     monkeypatch.setattr(type(game), "chance_to_json", lambda self, kind, value: tuple(value.tolist()))
     with pytest.raises((AssertionError, CardEnvsError)):
-        testing.check_game_record(game)
+        conformance.check_game_record(game)
 
 
 # --- somebody else's environment ------------------------------------------------------------------------------------
@@ -574,7 +574,7 @@ class HighCardUnpaid(HighCard):
 
 
 def test_a_users_environment_that_keeps_the_promises_passes():
-    testing.check_env(HighCard, num_games=4)
+    conformance.check_env(HighCard, num_games=4)
 
 
 @pytest.mark.parametrize(
@@ -587,7 +587,7 @@ def test_a_users_environment_that_keeps_the_promises_passes():
 )
 def test_a_users_environment_that_breaks_one_is_told_which(broken, check):
     with pytest.raises(AssertionError, match=f"^{check}: "):
-        testing.check_env(broken, num_games=4)
+        conformance.check_env(broken, num_games=4)
 
 
 def test_variants_are_declared_by_each_game():
