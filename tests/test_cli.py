@@ -159,7 +159,7 @@ def test_tournament_of_one_is_refused(command, capsys):
     ("text", "expected"),
     [
         ("learning_rte: 1", "x.yaml: unknown key 'learning_rte'; did you mean 'learning_rate'?"),
-        ("n_envs: many", "x.yaml: n_envs is 'many'; allowed is a whole number"),
+        ("n_envs: many", "x.yaml: n_envs is 'many'; allowed: a whole number"),
         ("n_envs: [", "x.yaml: line 1: "),
         ("!!python/object/apply:os.getcwd []", "x.yaml: line 1: could not determine a constructor"),
         (None, "x.yaml can't be read: No such file or directory"),

@@ -7,16 +7,17 @@ from __future__ import annotations
 
 import argparse
 import itertools
+import shlex
 import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
 
 from card_envs.cli import main as card_envs
-from card_envs.cli import parse
 from card_envs.cli.common import run
-from card_envs.training.run import FRESH_DEALS, read_run, train
-from card_envs.training.settings import CONFIGS
+from card_envs.cli.train import FRESH_DEALS
+from card_envs.training.run import read_run, start
+from card_envs.training.settings import CONFIGS, load_config
 
 GAME = "icons"
 OTHERS = ("icarus_club", "micons", "ice_points")
@@ -41,9 +42,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python training/demo.py", description=__doc__)
     parser.add_argument("--out", default="runs/demo", metavar="DIR", help="default: runs/demo, or the next free name")
     parser.add_argument("--config", default=str(CONFIGS / "demo.yaml"), metavar="FILE", help="default: %(default)s")
-    args, start = parser.parse_args(argv), time.perf_counter()
+    args, began = parser.parse_args(argv), time.perf_counter()
     folder = free_folder(Path(args.out))
-    code = run(train, parse(["train", GAME, "--config", args.config, "--out", str(folder)]))
+    typed = shlex.join(["card-envs", "train", GAME, "--config", args.config, "--out", str(folder)])
+    code = run(lambda args: start(GAME, load_config(args.config), out=folder, command=typed), args)
     if code:
         return code
     print("\nThe trained agent and the built-in policies, each alone among each other:\n", flush=True)
@@ -57,7 +59,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         for k, game in enumerate(OTHERS):
             print(f"{'' if k else 'Train others:':<16}{command()} train {game}")
         print(f"                (settings: {CONFIGS.name}/*.yaml; each run ends with its table)")
-        print(f"The whole demo took {time.perf_counter() - start:.0f} seconds.")
+        print(f"The whole demo took {time.perf_counter() - began:.0f} seconds.")
     return code
 
 

@@ -11,8 +11,17 @@ Model files and checkpoints are pickles: load only your own.
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
 
-from card_envs.cli.common import add_game_arguments, whole
+from card_envs.cli.common import add_game_arguments, options_of, whole
+from card_envs.errors import CardEnvsError
+from card_envs.games import game_class
+
+if TYPE_CHECKING:
+    from card_envs.training.settings import Config
+
+FRESH_DEALS = 1  # seed of the last table's deals; the evaluations, which chose the best model, have seed 0
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -28,9 +37,40 @@ def main(args: argparse.Namespace) -> None:
     from card_envs.arena.report import text_table
     from card_envs.arena.tournament import play_tournament
     from card_envs.policies import BUILT_IN
-    from card_envs.training.run import FRESH_DEALS, read_run, train
+    from card_envs.training.run import read_run
 
     folder = train(args)
     game, config, _ = read_run(folder)
     policies = [str(folder / "best_model.zip"), *BUILT_IN]
     print("\n" + text_table(play_tournament(game, policies, config.eval_games, seed=FRESH_DEALS)))
+
+
+def train(args: argparse.Namespace) -> Path:
+    """Starts or resumes the run that the arguments ask for; returns its folder."""
+    from card_envs.training.run import read_run, resume, start
+
+    if args.resume is None:
+        return start(args.game, config_of(args), seed=args.seed or 0, out=args.out, command=args.command)
+    if args.config or args.seed is not None or args.num_players or args.option or args.out is not None:
+        raise CardEnvsError(
+            "--resume goes on with the run's own settings; only --total-timesteps may be given beside it"
+        )
+    if not args.resume:
+        raise CardEnvsError("--resume '' names no run folder")
+    game, _, _ = read_run(Path(args.resume))
+    if game_class(args.game) is not type(game):
+        raise CardEnvsError(f"{args.resume} is a run of {game.name}, not of {args.game}")
+    return resume(args.resume, total_timesteps=args.total_timesteps, command=args.command)
+
+
+def config_of(args: argparse.Namespace) -> Config:
+    """The settings of the file, with what the command line says instead; a game that ships none has the defaults."""
+    from card_envs.training.settings import CONFIGS, Config, load_config
+
+    shipped = CONFIGS / f"{game_class(args.game).name.rpartition('_v')[0]}.yaml"
+    path = args.config or (shipped if shipped.exists() else None)
+    config = load_config(path) if path else Config()
+    env_kwargs = config.env_kwargs | options_of(args)
+    if args.num_players:
+        env_kwargs["num_players"] = args.num_players
+    return config.but(env_kwargs=env_kwargs, n_timesteps=args.total_timesteps or config.n_timesteps)

@@ -75,7 +75,7 @@ class RunCallback(BaseCallback):
         self.bar = progress_bar(self.config.n_timesteps, "steps", initial=self.num_timesteps)
         self.started, self.first_step = time.perf_counter(), self.num_timesteps
         if self.num_timesteps == 0:
-            if self.config.warm_positions:
+            if self.config.pretrain.positions:
                 self.evaluate()
             self.checkpoint()
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import io
 import json
 import random
@@ -120,7 +119,7 @@ def _arrays(learner: SelfPlayBatch) -> dict[str, npt.NDArray[Any]]:
 
 def _settings(config: Config) -> dict[str, Any]:
     """The configuration as JSON keeps it, without what `--total-timesteps` may change."""
-    settings = dataclasses.asdict(config)
+    settings = config.model_dump(by_alias=True)
     del settings["n_timesteps"]
     return dict(json.loads(json.dumps(settings, default=str)))
 
@@ -128,7 +127,7 @@ def _settings(config: Config) -> dict[str, Any]:
 def _check_origin(path: Path, values: dict[str, Any], learner: SelfPlayBatch) -> None:
     for what, found, wanted in (
         ("game", values["game"], model_identity(learner.game)),
-        ("config.yaml", values["config"], _settings(learner.config)),
+        ("config.yaml", _settings(Config.model_validate(values["config"])), _settings(learner.config)),
     ):
         for key in sorted(found.keys() | wanted.keys()):
             if found.get(key) != wanted.get(key):

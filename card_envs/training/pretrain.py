@@ -106,20 +106,20 @@ def _fill(
     positions.value[part] = value
 
 
-def warm_start(model: MaskablePPO, learner: SelfPlayBatch, config: Config, seed: np.random.SeedSequence) -> None:
-    """Values late positions by playouts and teaches them to the model, with a progress bar."""
+def pretrain(model: MaskablePPO, learner: SelfPlayBatch, config: Config, seed: np.random.SeedSequence) -> None:
+    """Values late positions by playouts and teaches them to the model, telling how far it is."""
     learner.measure_length()
-    late = (config.late_from * learner.typical_length, learner.typical_length)
+    settings = config.pretrain
+    late = (config.late_start.from_ * learner.typical_length, learner.typical_length)
     # children of its own: the games of the run draw from the same seed
     chance, order = np.random.SeedSequence(seed.entropy, spawn_key=(7,)).spawn(2)
-    with progress_bar(config.warm_positions, "positions", description="valuing") as bar:
+    with progress_bar(settings.positions, "positions", description="valuing") as bar:
         positions = value_positions(
-            learner.game, config.warm_positions, config.warm_playouts, late, chance, lambda count: bar.update(count)
+            learner.game, settings.positions, settings.playouts, late, chance, lambda count: bar.update(count)
         )
-    total = config.warm_positions * config.warm_epochs
-    with progress_bar(total, "positions", description="learning") as bar:
+    with progress_bar(settings.positions * settings.epochs, "positions", description="learning") as bar:
         rng = np.random.default_rng(order)
-        fit(model, positions, config.warm_epochs, config.warm_learning_rate, rng, lambda count: bar.update(count))
+        fit(model, positions, settings.epochs, settings.learning_rate, rng, lambda count: bar.update(count))
 
 
 def fit(

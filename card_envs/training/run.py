@@ -2,78 +2,120 @@
 
 from __future__ import annotations
 
-import argparse
-import dataclasses
 import itertools
 import json
 import platform
+import textwrap
 import time
+from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-import numpy as np
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from card_envs.cli.common import options_of
 from card_envs.errors import CardEnvsError, unknown_name
 from card_envs.files import atomic_write, remove_unfinished
-from card_envs.games import game_class, make_game
+from card_envs.games import game_class
 from card_envs.games.game import Game
 from card_envs.policies import make_policy
-from card_envs.training.settings import CONFIGS, POOL, Config, dump_config, load_config, network_of, schedule
+from card_envs.training.settings import POOL, Config, dump_config, explain, load_config, network_of, schedule
+
+if TYPE_CHECKING:
+    from sb3_contrib import MaskablePPO
+
+    from card_envs.training.self_play import SelfPlayBatch
 
 VERSIONS = ("card-envs", "numpy", "numba", "gymnasium", "pettingzoo", "torch", "stable-baselines3", "sb3-contrib")
-FRESH_DEALS = 1  # seed of the last table's deals; the evaluations, which chose the best model, have seed 0
 
 
-def train(args: argparse.Namespace) -> Path:
-    """Starts or resumes a run; returns its folder."""
-    if args.resume:
-        return resume(args)
-    cls = game_class(args.game)
-    path = args.config or CONFIGS / f"{cls.name.rpartition('_v')[0]}.yaml"
-    config = load_config(path)
-    env_kwargs = config.env_kwargs | options_of(args)
-    if args.num_players:
-        env_kwargs["num_players"] = args.num_players
-    config = dataclasses.replace(config, env_kwargs=env_kwargs, n_timesteps=args.total_timesteps or config.n_timesteps)
-    known = ("num_players", "skip_forced", *cls.option_table)
-    for key in env_kwargs:
-        if key not in known:
-            raise CardEnvsError(f"{path}: env_kwargs: {unknown_name('key', key, known)}")
-    game = cls(**{key: value for key, value in env_kwargs.items() if key != "skip_forced"})
-    check_policies(config, game)
-    folder = new_folder(args.out, game)
+def start(game: str, config: Config, *, seed: int = 0, out: str | Path | None = None, command: str = "") -> Path:
+    """Trains from the beginning.
+
+    Args:
+        game: its name; `config.env_kwargs` has its options.
+        config: what to do.
+        seed: of everything that is drawn, 0 … 2**32 - 1.
+        out: the run folder, which must be empty or not there yet; by default `runs/GAME-DATE`.
+        command: how the run was started, for `run.json`.
+
+    Returns:
+        The run folder.
+
+    Raises:
+        CardEnvsError: options or policies that the game does not have, or a folder in use.
+    """
+    options = {key: value for key, value in config.env_kwargs.items() if key != "skip_forced"}
+    played = make_with(game_class(game), options, "env_kwargs", beside=("skip_forced",))
+    check_policies(config, played)
+    model, learner = fresh_model(played, config, seed)
+    folder = new_folder(out, played)
     described = {
-        "game": game.name,
-        "options": game.options_to_json(),
-        "seed": args.seed or 0,
-        **how(args),
+        "game": played.name,
+        "options": played.options_to_json(),
+        "seed": seed,
+        **how(command),
         "machine": platform.platform(),
     }
-    learn(game, config, described, folder, resuming=False)
+    progress = {"next_snapshot": config.snapshot_freq, "next_eval": config.eval_freq, "best": None, "best_steps": 0}
+    learn(model, learner, progress, described, folder, fresh=True)
     return folder
 
 
-def resume(args: argparse.Namespace) -> Path:
-    """Goes on with a run from its checkpoint."""
-    folder = Path(args.resume)
-    if args.config or args.seed is not None or args.num_players or args.option or args.out:
-        raise CardEnvsError(
-            "--resume goes on with the run's own settings; only --total-timesteps may be given beside it"
-        )
+def resume(folder: str | Path, *, total_timesteps: int | None = None, command: str = "") -> Path:
+    """Goes on with a run from its checkpoint, as if it had never stopped.
+
+    Args:
+        folder: the run folder.
+        total_timesteps: learner decisions in all, if not those that the run was started with.
+        command: how the run was resumed, for `run.json`.
+
+    Returns:
+        The run folder.
+
+    Raises:
+        CardEnvsError: no run folder, a broken one, or a run that has reached its end. The folder is as it was then.
+    """
+    from card_envs.envs.sb3 import CardVecEnv
+    from card_envs.training.checkpoint import load_checkpoint
+    from card_envs.training.self_play import SelfPlayBatch
+
+    folder = Path(folder)
     game, config, described = read_run(folder)
-    if game_class(args.game) is not type(game):
-        raise CardEnvsError(f"{folder} is a run of {game.name}, not of {args.game}")
     check_policies(config, game)
-    if args.total_timesteps:
-        config = dataclasses.replace(config, n_timesteps=args.total_timesteps)
-    described.setdefault("resumed", []).append(how(args))
+    if total_timesteps:
+        config = config.but(n_timesteps=total_timesteps)
+    described["resumed"] = [*described.get("resumed", []), how(command)]
+    if (folder / "checkpoint.zip").exists() or (folder / "best_model.zip").exists():
+        learner = SelfPlayBatch(game, config)
+        env = CardVecEnv(game, config.n_envs, learner=learner, seed=described["seed"])
+        model, progress = load_checkpoint(folder / "checkpoint.zip", env, learner)
+        if model.num_timesteps >= config.n_timesteps:
+            raise CardEnvsError(
+                f"{folder} has finished its {model.num_timesteps:,} steps; --total-timesteps N with a larger N goes on"
+            )
+        fresh = False
+    else:  # killed before its first checkpoint
+        model, learner = fresh_model(game, config, described["seed"])
+        progress = {"next_snapshot": config.snapshot_freq, "next_eval": config.eval_freq, "best": None, "best_steps": 0}
+        fresh = True
     remove_unfinished(folder)
-    begun = (folder / "checkpoint.zip").exists() or (folder / "best_model.zip").exists()
-    # a run that was killed before its first checkpoint begins again
-    learn(game, config, described, folder, resuming=begun)
+    learn(model, learner, progress, described, folder, fresh=fresh)
     return folder
+
+
+# --- the run folder
+
+
+class _Description(BaseModel):
+    """What of `run.json` is read again; the rest is for people."""
+
+    model_config = ConfigDict(extra="allow", strict=True)
+
+    game: str
+    options: dict[str, Any]
+    seed: Annotated[int, Field(ge=0, lt=2**32)]
+    resumed: list[dict[str, Any]] = []
 
 
 def read_run(folder: Path) -> tuple[Game, Config, dict[str, Any]]:
@@ -82,12 +124,35 @@ def read_run(folder: Path) -> tuple[Game, Config, dict[str, Any]]:
         if not (folder / name).is_file():
             raise CardEnvsError(f"{folder} is no run folder: it has no {name}")
     config = load_config(folder / "config.yaml")
+    path = folder / "run.json"
     try:
-        described = json.loads((folder / "run.json").read_text("utf-8"))
-        name, options, _ = described["game"], dict(described["options"]), int(described["seed"])
-    except (ValueError, KeyError, TypeError) as error:
-        raise CardEnvsError(f"{folder / 'run.json'} is broken: {type(error).__name__}: {error}") from None
-    return make_game(name, **options), config, described
+        described = json.loads(path.read_text("utf-8"))
+        checked = _Description.model_validate(described)
+    except ValidationError as error:
+        raise CardEnvsError(f"{path} is broken: {explain(error, _Description)}") from None
+    except (ValueError, RecursionError) as error:
+        raise CardEnvsError(f"{path} is broken: {type(error).__name__}: {error}") from None
+    try:
+        game = make_with(game_class(checked.game), checked.options, "options")
+    except CardEnvsError as error:
+        raise CardEnvsError(f"{path} is broken: {error}") from None
+    return game, config, described
+
+
+def make_with(cls: type[Game], options: Mapping[str, Any], where: str, beside: tuple[str, ...] = ()) -> Game:
+    """A game with options from a file, in which they stand at `where`; `beside` names what may stand there, too.
+
+    Raises:
+        CardEnvsError: the game refuses them.
+    """
+    known = ("num_players", *beside, *cls.option_table)
+    for key in options:
+        if key not in known:
+            raise CardEnvsError(f"{where}: {unknown_name('key', key[:60], known)}")
+    try:
+        return cls(**options)
+    except CardEnvsError as error:
+        raise CardEnvsError(textwrap.shorten(str(error), 400)) from None
 
 
 def check_policies(config: Config, game: Game) -> None:
@@ -96,9 +161,11 @@ def check_policies(config: Config, game: Game) -> None:
         make_policy(name, game)
 
 
-def new_folder(out: str | None, game: Game) -> Path:
+def new_folder(out: str | Path | None, game: Game) -> Path:
     """A fresh folder for a run."""
-    if out:
+    if out is not None:
+        if not str(out):
+            raise CardEnvsError("the name of the run folder is empty")
         folder = Path(out)
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
             raise CardEnvsError(f"{folder} is not an empty folder: name another one, or --resume {folder}")
@@ -115,10 +182,10 @@ def new_folder(out: str | None, game: Game) -> Path:
     return folder
 
 
-def how(args: argparse.Namespace) -> dict[str, Any]:
+def how(command: str) -> dict[str, Any]:
     """The command and the versions, for `run.json`."""
     versions = {"python": platform.python_version(), **{name: version(name) for name in VERSIONS}}
-    return {"command": args.command, "versions": versions}
+    return {"command": command, "versions": versions}
 
 
 def write_description(folder: Path, config: Config, described: dict[str, Any]) -> None:
@@ -129,58 +196,78 @@ def write_description(folder: Path, config: Config, described: dict[str, Any]) -
         file.write(json.dumps(described, indent=2) + "\n")
 
 
-def learn(game: Game, config: Config, described: dict[str, Any], folder: Path, resuming: bool) -> None:
-    """Trains from the start or from the folder's checkpoint to `config.n_timesteps`."""
-    import torch
+# --- learning
+
+
+def fresh_model(game: Game, config: Config, seed: int) -> tuple[MaskablePPO, SelfPlayBatch]:
+    """A model that has learnt nothing, and its games."""
     from sb3_contrib import MaskablePPO
-    from stable_baselines3.common.logger import configure
 
     from card_envs.envs.sb3 import CardVecEnv
     from card_envs.policies.trained import model_identity
-    from card_envs.training.callbacks import RunCallback
-    from card_envs.training.checkpoint import load_checkpoint
-    from card_envs.training.pretrain import warm_start
     from card_envs.training.self_play import SelfPlayBatch
 
-    torch.set_num_threads(1)  # small networks gain little from more, and lose much where a core is busy
     learner = SelfPlayBatch(game, config)
-    env = CardVecEnv(game, config.n_envs, learner=learner, seed=described["seed"])
-    if resuming:
-        model, progress = load_checkpoint(folder / "checkpoint.zip", env, learner)
-        if model.num_timesteps >= config.n_timesteps:
-            raise CardEnvsError(
-                f"{folder} has finished its {model.num_timesteps:,} steps; --total-timesteps N with a larger N goes on"
-            )
-    else:
-        policy, policy_kwargs = network_of(config, game)
-        model = MaskablePPO(
-            policy,
-            env,
-            learning_rate=schedule(config.learning_rate),
-            n_steps=config.n_steps,
-            batch_size=config.batch_size,
-            n_epochs=config.n_epochs,
-            gamma=config.gamma,
-            gae_lambda=config.gae_lambda,
-            clip_range=schedule(config.clip_range),
-            ent_coef=config.ent_coef,
-            vf_coef=config.vf_coef,
-            max_grad_norm=config.max_grad_norm,
-            target_kl=config.target_kl,
-            normalize_advantage=config.normalize_advantage,
-            policy_kwargs=policy_kwargs,
-            seed=described["seed"],  # of torch, NumPy and random, too
-            device="cpu",
-        )
-        vars(model)["card_envs_game"] = model_identity(game)  # saved with the model
-        learner.use_network(model.policy)
-        progress = {"next_snapshot": config.snapshot_freq, "next_eval": config.eval_freq, "best": None, "best_steps": 0}
+    policy, policy_kwargs = network_of(config, game)
+    model = MaskablePPO(
+        policy,
+        CardVecEnv(game, config.n_envs, learner=learner, seed=seed),
+        learning_rate=schedule(config.learning_rate),
+        n_steps=config.n_steps,
+        batch_size=config.batch_size,
+        n_epochs=config.n_epochs,
+        gamma=config.gamma,
+        gae_lambda=config.gae_lambda,
+        clip_range=schedule(config.clip_range),
+        ent_coef=config.ent_coef,
+        vf_coef=config.vf_coef,
+        max_grad_norm=config.max_grad_norm,
+        target_kl=config.target_kl,
+        normalize_advantage=config.normalize_advantage,
+        policy_kwargs=policy_kwargs,
+        seed=seed,  # of torch, NumPy and random, too
+        device="cpu",
+    )
+    vars(model)["card_envs_game"] = model_identity(game)  # saved with the model
+    learner.use_network(model.policy)
+    return model, learner
+
+
+def learn(
+    model: MaskablePPO,
+    learner: SelfPlayBatch,
+    progress: dict[str, Any],
+    described: dict[str, Any],
+    folder: Path,
+    *,
+    fresh: bool,
+) -> None:
+    """Trains to `config.n_timesteps` from where the model stands; a fresh one begins with `config.pretrain`."""
+    import numpy as np
+    import torch
+    from stable_baselines3.common.logger import configure
+
+    from card_envs.training.callbacks import RunCallback
+    from card_envs.training.pretrain import pretrain
+
+    torch.set_num_threads(1)  # small networks gain little from more, and lose much where a core is busy
+    config = learner.config
     write_description(folder, config, described)
     model.set_logger(configure(str(folder / "tensorboard"), ["tensorboard"]))
-    print(f"{game!r} · {config.n_timesteps:,} steps · {config.n_envs} games at once · run folder {folder}", flush=True)
-    if config.warm_positions and not resuming:
-        warm_start(model, learner, config, np.random.SeedSequence(described["seed"]))
+    print(f"{first_line(learner.game, config, model.num_timesteps)} · run folder {folder}", flush=True)
+    if fresh and config.pretrain.positions:
+        pretrain(model, learner, config, np.random.SeedSequence(described["seed"]))
     callback = RunCallback(learner, config, folder, progress)
     with callback.stoppable():
-        model.learn(config.n_timesteps - model.num_timesteps, callback=callback, reset_num_timesteps=not resuming)
+        model.learn(config.n_timesteps - model.num_timesteps, callback=callback, reset_num_timesteps=fresh)
     print(f"best model at {progress['best_steps']:,} steps: {folder / 'best_model.zip'}")
+
+
+def first_line(game: Game, config: Config, done: int) -> str:
+    """What is going to be played; updates come after whole rollouts, so that may be more than was asked for."""
+    rollout = config.n_envs * config.n_steps
+    played = done + -(-(config.n_timesteps - done) // rollout) * rollout
+    asked = ""
+    if played != config.n_timesteps:
+        asked = f" ({config.n_timesteps:,} asked for; updates come every n_envs * n_steps = {rollout:,})"
+    return f"{game!r} · {played:,} steps{asked} · {config.n_envs} games at once"

@@ -73,23 +73,24 @@ class SelfPlayBatch(LearnerBatch):
             setattr(self, name, progress[name])
 
     def measure_length(self) -> None:
-        """Sets how long games are, for late starts: the mean over 1,000 games of `late_policy`."""
-        policy = make_policy(self.config.late_policy, self.game)
+        """Sets how long games are, for late starts: the mean over 1,000 games of `late_start.policy`."""
+        policy = make_policy(self.config.late_start.policy, self.game)
         n = self.game.num_players
         games = rotated([0] * n, max(1, 1000 // n), seed=0, stream=0)
         self.typical_length = float(play_games(self.game, [policy], games).decisions.mean())
 
     def _before_play(self, rows: npt.NDArray[np.int64]) -> None:
-        """Late starts: all but the end of a typical game is played by `late_policy`."""
-        if self.config.late_start == 0.0:
+        """Late starts: all but the end of a typical game is played by `late_start.policy`."""
+        late_start = self.config.late_start
+        if late_start.share == 0.0:
             return
         if not self.typical_length:
             self.measure_length()
         draws = np.empty((2, len(rows)))
         uniform_rows(self.tables.rngs, rows, draws[0])
         uniform_rows(self.tables.rngs, rows, draws[1])
-        late = draws[0] < self.config.late_start
-        begin = self.config.late_from + (1.0 - self.config.late_from) * draws[1][late]
+        late = draws[0] < late_start.share
+        begin = late_start.from_ + (1.0 - late_start.from_) * draws[1][late]
         decisions = (begin * self.typical_length).astype(np.int64)
-        driver = batch.HEURISTIC if self.config.late_policy == "heuristic" else batch.RANDOM
+        driver = batch.HEURISTIC if late_start.policy == "heuristic" else batch.RANDOM
         self.tables.fast_forward(rows[late], decisions, driver)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import numpy as np
 import pytest
 
@@ -25,7 +23,7 @@ def game():
 
 
 def tables(game, num_envs=8, **changes) -> SelfPlayBatch:
-    config = dataclasses.replace(Config(), n_envs=num_envs, **changes)
+    config = Config(n_envs=num_envs, batch_size=num_envs, **changes)
     learner = SelfPlayBatch(game, config)
     learner.seed(0)
     return learner
@@ -88,7 +86,7 @@ def test_pool_without_snapshots_takes_none(opponents, game):
 
 @pytest.mark.parametrize("policy", ["random", "heuristic"])
 def test_late_start_begins_its_share_of_the_games_late(policy, game):
-    learner = tables(game, 1000, opponents={"random": 1.0}, late_start=0.4, late_from=0.6, late_policy=policy)
+    learner = tables(game, 1000, opponents={"random": 1.0}, late_start={"share": 0.4, "from": 0.6, "policy": policy})
     learner.use_network(small_model(game).policy)
     skipped = []
     skip = learner.tables.fast_forward
@@ -111,7 +109,7 @@ def test_late_start_begins_its_share_of_the_games_late(policy, game):
 
 
 def test_late_start_of_nothing_skips_nothing(game):
-    learner = tables(game, 8, opponents={"random": 1.0}, late_start=0.0)
+    learner = tables(game, 8, opponents={"random": 1.0}, late_start={"share": 0.0})
     learner.use_network(small_model(game).policy)
     learner.tables.fast_forward = None
     learner.reset()

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
+import tracemalloc
 
 import pytest
 
-pytest.importorskip("yaml", reason="training needs the extra 'train'")
+pytest.importorskip("pydantic", reason="training needs the extra 'train'")
 
 from card_envs.errors import CardEnvsError
 from card_envs.games import list_games, make_game
@@ -38,14 +38,19 @@ def test_every_game_has_a_configuration(name):
 def test_empty_mapping_is_all_defaults_and_a_dump_is_read_back(path):
     path.write_text("{}")
     assert load_config(path) == Config()
-    config = dataclasses.replace(
-        Config(), learning_rate="lin_3e-4", target_kl=0.02, gamma=1e-05, policy_kwargs={"net_arch": [8]}
+    config = Config().but(
+        learning_rate="lin_3e-4",
+        target_kl=0.02,
+        gamma=1e-05,
+        policy_kwargs={"net_arch": [8]},
+        late_start={"share": 0.5, "from": 0.9},
+        pretrain={"positions": 7},
     )
     path.write_text(dump_config(config))
     assert load_config(path) == config
-    assert [line.split(":")[0] for line in dump_config(config).splitlines() if line[0].isalpha()] == [
-        field.name for field in dataclasses.fields(Config)
-    ]
+    assert [line.split(":")[0] for line in dump_config(config).splitlines() if line[0].isalpha()] == list(
+        Config.model_fields
+    )
 
 
 def test_numbers_are_read_as_people_write_them(path):
@@ -95,6 +100,12 @@ WRONG = {
     "normalize_advantage": (["1", "'yes'", "null"], "true or false"),
     "policy": (["CnnPolicy", "1", "[MlpPolicy]"], ""),
     "late_policy": (["best", "self"], "random or heuristic"),
+    "late_start.from": (["-0.1", "x", ".nan"], "a number from 0 to 1"),
+    "late_start.policy": (["best", "1"], "random or heuristic"),
+    "pretrain.positions": (["-1", "1.5", "true"], "a whole number from 0"),
+    "pretrain.playouts": (["0", "null"], "a whole number from 1"),
+    "pretrain.learning_rate": (["0", "lin_1"], "a number above 0"),
+    "pretrain": (["7", "[1]", "null"], "a mapping"),
     "policy_kwargs": (["64", "[64, 64]", "null"], "a mapping"),
     "env_kwargs": (["4", "null"], "a mapping"),
     "opponents": (
@@ -117,25 +128,27 @@ WRONG = {
 
 @pytest.mark.parametrize(("key", "value"), [(key, value) for key, (values, _) in WRONG.items() for value in values])
 def test_value_that_is_not_allowed_is_named_with_what_is(key, value, path):
-    message = refused(path, f"{key}: {value}")
-    assert key in message
-    assert "; allowed is " in message
-    assert WRONG[key][1] in message.partition("allowed is ")[2]
+    outer, _, inner = key.partition(".")
+    message = refused(path, f"{outer}: {{{inner}: {value}}}" if inner else f"{key}: {value}")
+    new = {"late_start": "late_start.share", "late_policy": "late_start.policy"}.get(key, key)
+    assert message.startswith((f"{new} is ", f"{key}."))
+    assert "; allowed: " in message
+    assert WRONG[key][1] in message.partition("allowed: ")[2]
 
 
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
         ("policy_kwargs: {net_arc: [8]}", "unknown key 'net_arc'; did you mean 'net_arch'?"),
-        ("policy_kwargs: {net_arch: 8}", "allowed is a list of whole numbers"),
-        ("policy_kwargs: {net_arch: [8, 0]}", "allowed is a list of whole numbers"),
-        ("policy_kwargs: {net_arch: [8.5]}", "allowed is a list of whole numbers"),
+        ("policy_kwargs: {net_arch: 8}", "allowed: a list of whole numbers"),
+        ("policy_kwargs: {net_arch: [8, 0]}", "allowed: a list of whole numbers"),
+        ("policy_kwargs: {net_arch: [8.5]}", "allowed: a list of whole numbers"),
         ("policy_kwargs: {net_arch: {policy: [8]}}", "a mapping of pi and vf"),
         ("policy_kwargs: {activation_fn: sigmoid}", "tanh or relu"),
         ("policy_kwargs: {activation_fn: [tanh]}", "tanh or relu"),
         ("policy_kwargs: {ortho_init: 1}", "true or false"),
         ("env_kwargs: {skip_forced: 'no'}", "true or false"),
-        ("{n_envs: 3, n_steps: 5, batch_size: 4}", "allowed is a divisor of n_steps * n_envs = 15"),
+        ("{n_envs: 3, n_steps: 5, batch_size: 4}", "allowed: a divisor of n_steps * n_envs = 15"),
         ("{opponents: {snapshots: 1}, max_snapshots: 0}", "max_snapshots is 0"),
     ],
 )
@@ -196,6 +209,145 @@ def test_tag_that_would_run_code_is_refused(value, path, monkeypatch):
     assert message.startswith("line 2: ")
     assert "constructor for the tag" in message
     assert not (path.parent / "OWNED").exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("n_envs: 8\ngamma: 1\nn_envs: 16", 3),
+        ("n_envs: 8\nopponents: {self: 1, random: 1, 'self': 2}", 2),
+        ("late_start:\n  share: 0.5\n  share: 0.6", 3),
+        ("env_kwargs: {options: [{a: 1}, {b: 1, b: 1}]}", 1),
+    ],
+)
+def test_key_that_stands_twice_is_refused(text, line, path):
+    message = refused(path, text)
+    assert message.startswith(f"line {line}: the key ")
+    assert message.endswith(" stands twice")
+
+
+def bomb(levels: int, key: str) -> str:
+    lines = ["  - &a0 [x, x, x, x, x, x, x, x, x]"]
+    lines += [f"  - &a{k} [{', '.join([f'*a{k - 1}'] * 9)}]" for k in range(1, levels)]
+    return f"{key}:\n" + "\n".join(lines)
+
+
+@pytest.mark.parametrize("key", ["opponents", "policy", "env_kwargs", "eval_opponents", "n_timesteps", "nonsense"])
+def test_aliases_that_explode_are_refused_before_they_do(key, path):
+    tracemalloc.start()
+    try:
+        message = refused(path, bomb(40, key))
+        assert tracemalloc.get_traced_memory()[1] < 20_000_000
+    finally:
+        tracemalloc.stop()
+    assert "more than 10,000 values: that is no configuration" in message
+    assert len(message) < 300
+
+
+def test_value_that_contains_itself_is_refused(path):
+    assert refused(path, "policy_kwargs: &a {net_arch: [*a]}").endswith("a value that contains itself")
+
+
+def test_aliases_that_stand_for_little_are_read(path):
+    path.write_text("policy_kwargs: {net_arch: {pi: &net [8, 8], vf: *net}}")
+    assert load_config(path).policy_kwargs == {"net_arch": {"pi": [8, 8], "vf": [8, 8]}}
+
+
+@pytest.mark.parametrize("key", ["n_timesteps", "learning_rate", "opponents", "policy", "env_kwargs", "x"])
+@pytest.mark.parametrize(
+    "number",
+    ["9" * 5000, "9" * 400, "0x" + "f" * 9000, "0b" + "1" * 9000, "1" + ":59" * 20_000, "1" + "0" * 4000 + ".0"],
+    ids=lambda text: f"{text[:6]}({len(text)})",
+)
+def test_numbers_of_thousands_of_digits_are_refused_in_a_short_line(key, number, path):
+    for value in (number, f"[{number}]", f"{{num_players: {number}}}"):
+        if (key, value) == ("env_kwargs", f"{{num_players: {number}}}") and number.endswith(".0"):
+            continue  # a float, which the game refuses
+        assert len(refused(path, f"{key}: {value}")) < 400
+
+
+@pytest.mark.parametrize(
+    "value",
+    [10**5000, [10**5000] * 100, {"a" * 10**6: 1}, "x" * 10**6, b"x" * 10**6],
+    ids=lambda value: type(value).__name__,
+)
+def test_values_from_elsewhere_are_shown_short(value):
+    for key in ("n_timesteps", "gamma", "learning_rate", "policy", "opponents", "late_start", "pretrain"):
+        with pytest.raises(CardEnvsError) as caught:
+            parse_config({key: value}, "here")
+        assert len(str(caught.value)) < 400
+    with pytest.raises(CardEnvsError) as caught:
+        parse_config({"a" * 10**6: value}, "here")
+    assert len(str(caught.value)) < 700
+
+
+def test_file_that_is_too_long_is_not_read_to_its_end(path):
+    path.write_text("# " + "x" * 200_000)
+    with pytest.raises(CardEnvsError, match=r"x\.yaml is longer than 100,000 bytes"):
+        load_config(path)
+    with pytest.raises(CardEnvsError, match=r"/dev/zero is longer than 100,000 bytes"):
+        load_config("/dev/zero")
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (
+            "{late_start: 0.7, late_from: 0.5, late_policy: heuristic}",
+            "{late_start: {share: 0.7, from: 0.5, policy: heuristic}}",
+        ),
+        ("late_start: 1", "late_start: {share: 1}"),
+        ("late_from: 0.25", "late_start: {from: 0.25}"),
+        (
+            "{warm_positions: 1e3, warm_playouts: 2, warm_epochs: 3, warm_learning_rate: 1e-2}",
+            "pretrain: {positions: 1000, playouts: 2, epochs: 3, learning_rate: 0.01}",
+        ),
+        ("warm_positions: 9", "pretrain: {positions: 9}"),
+    ],
+)
+def test_old_spellings_are_read_and_written_new(old, new, path):
+    path.write_text(old)
+    config = load_config(path)
+    assert not any(word in dump_config(config) for word in ("late_from", "late_policy", "warm_"))
+    path.write_text(new)
+    assert load_config(path) == config != Config()
+    path.write_text(dump_config(config))
+    assert load_config(path) == config
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("{late_start: {share: 1}, late_from: 0.5}", "late_from is now written late_start: {from: ...}"),
+        ("{pretrain: {epochs: 2}, warm_positions: 5}", "warm_positions is now written pretrain: {positions: ...}"),
+    ],
+)
+def test_old_and_new_spellings_side_by_side_are_refused(text, expected, path):
+    assert refused(path, text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            "late_start: {form: 0.5}",
+            "late_start: unknown key 'form'; did you mean 'from'? (known: from, policy, share)",
+        ),
+        ("late_start: {from_: 0.5}", "late_start: unknown key 'from_'; did you mean 'from'?"),
+        ("pretrain: {position: 5}", "pretrain: unknown key 'position'; did you mean 'positions'?"),
+        ("policy_kwargs: {net_arch: {pj: [8]}}", "policy_kwargs.net_arch is {'pj': [8]}; allowed: a list of whole"),
+        ("policy_kwargs: {net_arch: [70_000]}", "policy_kwargs.net_arch is [70000]; allowed: a list of whole numbers"),
+        ("policy_kwargs: {net_arch: [60_000, 60_000]}", "with up to 100,000,000 weights between them"),
+        ("{policy: OptionsPolicy, policy_kwargs: {net_arch: []}}", "has no layer for pi; OptionsPolicy"),
+        (
+            "{policy: OptionsPolicy, policy_kwargs: {net_arch: {vf: [8]}}}",
+            "has no layer for pi; OptionsPolicy",
+        ),
+        ("n_envs: 1e13", "n_envs is 10000000000000.0; allowed: a whole number from 1 to 1,000,000,000,000"),
+    ],
+)
+def test_message_names_the_place_the_value_and_what_is_allowed(text, expected, path):
+    assert expected in refused(path, text)
 
 
 @pytest.mark.parametrize("content", [b"\xff\xfe\x00", b"a: \x00", b"a: 2001-99-99", b"[" * 5000])

@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 
 pytest.importorskip("sb3_contrib", reason="training needs the extra 'train'")
+pytest.importorskip("pydantic", reason="training needs the extra 'train'")
 
 import torch
 import yaml
@@ -24,10 +25,10 @@ import yaml
 from card_envs.arena.report import text_table
 from card_envs.arena.tournament import play_tournament
 from card_envs.cli import main
+from card_envs.cli.train import FRESH_DEALS
 from card_envs.games import make_game
 from card_envs.policies import make_policy
 from card_envs.training.callbacks import RunCallback
-from card_envs.training.run import FRESH_DEALS
 
 torch.set_num_threads(1)  # nothing here is large enough for more
 
@@ -45,7 +46,7 @@ SETTINGS: dict[str, Any] = {
     "opponents": {"self": 0.4, "snapshots": 0.4, "random": 0.2},
     "snapshot_freq": 100,
     "max_snapshots": 2,
-    "late_start": 0.5,
+    "late_start": {"share": 0.5, "from": 0.75, "policy": "random"},
     "eval_freq": 128,
     "eval_games": 6,
     "eval_opponents": ["random"],
@@ -171,7 +172,7 @@ def test_evaluation_does_not_change_training(changes, straight, tmp_path):
 @pytest.mark.parametrize(
     "changes",
     [
-        {"late_start": 0.0},
+        {"late_start": {"share": 0.0}},
         {"opponents": {"self": 1.0}},
         {"opponents": {"random": 1.0, "snapshots": 0.0}},
         {"n_steps": 16},
@@ -354,6 +355,26 @@ def test_run_that_was_killed_before_its_first_checkpoint_begins_again(straight, 
     assert_same_run(straight, out)
 
 
+def test_folder_with_settings_in_old_spelling_goes_on(straight, tmp_path):
+    """A run folder of an older version, whose `config.yaml` and checkpoint say `late_from` and `warm_positions`."""
+    out = train(config_file(tmp_path), tmp_path / "run", "--total-timesteps", "256")
+    old = yaml.safe_load((out / "config.yaml").read_text())
+    late, pretrain = old.pop("late_start"), old.pop("pretrain")
+    old |= {"late_start": late["share"], "late_from": late["from"], "late_policy": late["policy"]}
+    old |= {f"warm_{key}": value for key, value in pretrain.items()}
+    (out / "config.yaml").write_text(yaml.safe_dump(old))
+    with zipfile.ZipFile(out / "checkpoint.zip") as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    values = json.loads(members["values.json"])
+    values["config"] = {key: value for key, value in old.items() if key != "n_timesteps"}
+    members["values.json"] = json.dumps(values).encode()
+    with zipfile.ZipFile(out / "checkpoint.zip", "w") as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+    assert main(["train", "icarus_club", "--resume", str(out), "--total-timesteps", "512"]) == 0
+    assert yaml.safe_load((out / "config.yaml").read_text())["late_start"] == late
+
+
 # --- what can't be resumed
 
 
@@ -414,8 +435,12 @@ def test_resumed_run_keeps_its_settings(more, finished, capsys):
 
 def test_settings_edited_in_a_run_folder_are_refused(finished, capsys):
     text = (finished / "config.yaml").read_text()
-    for key, old, new in (("n_envs", "8", "16"), ("learning_rate", "lin_1e-2", "0.5"), ("late_start", "0.5", "0.1")):
-        (finished / "config.yaml").write_text(text.replace(f"{key}: {old}\n", f"{key}: {new}\n"))
+    for key, old, new in (
+        ("n_envs", " 8", " 16"),
+        ("learning_rate", " lin_1e-2", " 0.5"),
+        ("late_start", "\n  share: 0.5", "\n  share: 0.1"),
+    ):
+        (finished / "config.yaml").write_text(text.replace(f"{key}:{old}\n", f"{key}:{new}\n"))
         message = refused(capsys, "--resume", finished, "--total-timesteps", "600")
         assert f"was written with {key} = " in message
         assert "a run goes on with its own" in message
@@ -439,7 +464,7 @@ def test_settings_edited_in_a_run_folder_are_refused(finished, capsys):
         ({"env_kwargs": {"self": 3}}, "env_kwargs: unknown key 'self'"),
         ({"env_kwargs": {"num_players": 9}}, "num_players is 9; allowed is a whole number from 3 to 5"),
         ({"env_kwargs": {1: 2}}, "env_kwargs: unknown key 1"),
-        ({"batch_size": 48}, "batch_size is 48; allowed is a divisor of n_steps * n_envs = 64"),
+        ({"batch_size": 48}, "batch_size is 48; allowed: a divisor of n_steps * n_envs = 64"),
     ],
     ids=str,
 )
