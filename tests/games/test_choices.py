@@ -16,6 +16,9 @@ from card_envs.policies.game_batch import GameBatch
 # How many positions there are in 60 games, a third of them random, a third mixed, a third hand-written; and a hash over
 # the hand-written player's choice in each and its generator afterwards.
 CHOICES = {
+    ("icarus_club_v0", 3): (9094, "4268230437a1f944"),
+    ("icarus_club_v0", 4): (14762, "2f4a89e1e3a930d2"),
+    ("icarus_club_v0", 5): (17716, "2d47ced69ab0caba"),
     ("icons_v0", 2): (7620, "5cc6cd6eebbed4ec"),
     ("icons_v0", 3): (10861, "13d25aeb99532f89"),
     ("icons_v0", 4): (10651, "e15e780372817fb3"),

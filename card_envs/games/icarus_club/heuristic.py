@@ -18,12 +18,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from card_envs.games.icarus_club.odds import count_cards, is_unseen, may_follow, own_chance, stays_best
+from card_envs.games.icarus_club.evaluate import FIRST_BITS, NOBODY, SEAT_BITS, UNIT, WORTH, standing, taker
+from card_envs.games.icarus_club.odds import HOW_MANY, LETS_STAND, known_cards, sum_of_chances
 from card_envs.games.icarus_club.rules import follow_suit, suit_of
 from card_envs.games.icarus_club.state import (
     LANE_1,
     MAX_PILES,
-    MAX_PLAYERS,
+    NUM_CARDS,
     NUM_RANKS,
     NUM_SUITS,
     OVERWRITE_PILE,
@@ -31,40 +32,75 @@ from card_envs.games.icarus_club.state import (
 )
 from card_envs.kernels.jit import jit
 from card_envs.kernels.rng import below
+from card_envs.kernels.state import record_dtype
 
 SAMPLES = 16  # imagined ways in the last round, half as many before; a power of two
-PER_CARD = 0.02  # before the last round: what being one card nearer to the rival for the second place is worth
-FAR = 20  # cards, from where on it makes no difference
-UNIT_BITS = 10
-UNIT = 1 << UNIT_BITS  # chances and random numbers are counted in 1/1024
+SUIT_MASK = (1 << NUM_RANKS) - 1
+
+# What a choice works with, in one piece of memory.
+VIEW = record_dtype(
+    [
+        # by suit
+        ("own", np.int64, (NUM_SUITS,)),  # the seat's cards, as bits
+        ("unseen", np.int64, (NUM_SUITS,)),  # those in other hands, as bits
+        ("chances", np.int64, (NUM_SUITS,)),  # summed over the own cards, to win a trick of it, in 1/1024
+        ("within", np.int64, (NUM_SUITS,)),  # how many more piles of it are within the seat's reach
+        ("holders", np.int64, (NUM_SUITS,)),  # how many others may hold it
+        ("others", np.int64, (NUM_SUITS,)),  # their entries of `FIRST_BITS`
+        # by later pile
+        ("chance", np.int64, (MAX_PILES,)),  # that the seat wins it, in 1/1024
+        ("draw", np.int64, (MAX_PILES, 2, SAMPLES)),  # its random numbers
+        ("taker", np.int64, (MAX_PILES, SAMPLES)),
+        # by sample, all seats in one number
+        ("earned", np.int64, (SAMPLES,)),  # at the end of the round, without the current trick
+        ("after", np.int64, (SAMPLES,)),  # the same after an option
+        ("standing", np.int64, (SAMPLES,)),
+        ("score", np.int64),
+        ("samples", np.int64),
+        # the trick
+        ("best", np.int64),  # the card that wins as it stands, -1 for none
+        ("winner", np.int64),  # who played it
+        ("to_play", np.int64),  # others who are still to play and may hold the suit, as bits
+        ("rivals", np.int64),  # how many these are
+    ]
+)
 
 
 @jit
 def heuristic(s, mask, rng):
-    seat = s.player
-    chance = np.zeros(MAX_PILES, np.int64)
-    own_chances(s, seat, -1, chance)
-    others = np.empty((NUM_SUITS, MAX_PLAYERS), np.int64)
-    followers(s, seat, others)
-    samples = SAMPLES if is_last_round(s) else SAMPLES // 2
-    draw = np.empty((MAX_PILES, 2, samples), np.int64)
-    earned = np.empty((samples, MAX_PLAYERS + 1), np.int64)  # by seat, then what nobody gets
-    imagine(s, seat, rng, chance, others, draw, earned)
-    best, best_value, tried = -1, -np.inf, -1
-    for action in range(mask.shape[0]):
-        if mask[action]:
-            value = -np.inf
-            if s.phase == PLAY:
-                value = value_of_play(s, seat, action, chance, others, draw, earned)
-            elif s.phase == OVERWRITE_PILE:
-                value = value_of_pile(s, seat, s.chosen, s.pile_now + 1 + action - LANE_1, chance, others, draw, earned)
-            elif suit_of(action) != tried:  # of the chosen card only the suit matters
-                tried = suit_of(action)
-                for pile in range(s.pile_now + 1, s.num_piles):
-                    value = max(value, value_of_pile(s, seat, action, pile, chance, others, draw, earned))
-            if value >= best_value:  # of equal cards the higher
-                best, best_value = action, value
-    return best
+    return choose(s, mask, rng, np.empty(1, VIEW))
+
+
+@jit
+def choose(s, mask, rng, views):
+    seat, v = np.int64(s.player), views[0]
+    look(s, seat, v)
+    imagine(s, seat, rng, v)
+    if s.phase == PLAY:
+        return choose_play(s, seat, mask, v)
+    if s.phase == OVERWRITE_PILE:
+        return choose_pile(s, seat, v)
+    return choose_card(s, seat, mask, v)
+
+
+@jit
+def look(s, seat, v):
+    """Gathers what the seat knows."""
+    own, unseen = known_cards(s, seat)
+    for suit in range(NUM_SUITS):
+        v.own[suit] = (own >> (suit * NUM_RANKS)) & SUIT_MASK
+        v.unseen[suit] = (unseen >> (suit * NUM_RANKS)) & SUIT_MASK
+        others = np.int64(0)
+        for p in range(s.num_players):
+            others |= np.int64((p != seat) & (s.void[p, suit] == 0)) << p
+        v.holders[suit] = HOW_MANY[others]
+        v.others[suit] = FIRST_BITS[others]
+        v.within[suit] = HOW_MANY[v.own[suit]]
+        v.chances[suit] = sum_of_chances(v.own[suit], v.unseen[suit], v.holders[suit])
+    v.score = 0
+    for p in range(s.num_players):
+        v.score += (np.int64(s.score[p]) + 1) << (SEAT_BITS * p)
+    v.samples = SAMPLES if is_last_round(s) else SAMPLES // 2
 
 
 @jit
@@ -72,73 +108,40 @@ def is_last_round(s):
     return s.rounds == s.num_rounds - 1
 
 
-# --- who may win what -------------------------------------------------------------------------------------------------
-
-
-@jit
-def followers(s, seat, others):
-    """Lists for every suit who else may hold it, then, in place of a seat, the player count for nobody."""
-    for suit in range(NUM_SUITS):
-        count = 0
-        for other in range(s.num_players):
-            if other != seat and not s.void[other, suit]:
-                others[suit, count] = other
-                count += 1
-        others[suit, count] = s.num_players
-
-
-@jit
-def own_chances(s, seat, gone, chance):
-    """The seat's chance to win each later pile, without card `gone`, which changes only those of its suit.
-
-    As many piles of a suit as it has cards of it, from the left, are within its reach.
-    """
-    for suit in range(NUM_SUITS):
-        if gone < 0 or suit == suit_of(gone):
-            wins, count = own_chance(s, seat, suit, gone, count_cards(s, seat, suit)[1])
-            for pile in range(s.pile_now + 1, s.num_piles):
-                if suit_of(s.pile_top[pile]) == suit:
-                    chance[pile] = UNIT * wins if count > 0 else 0
-                    count -= 1
-
-
 # --- the rest of the round as it may go ------------------------------------------------------------------------------
 
 
 @jit
-def imagine(s, seat, rng, chance, others, draw, earned):
+def imagine(s, seat, rng, v):
     """Fills `earned` with what everybody would have at the end of the round, without the current trick, in each sample.
 
-    The random numbers of a pile are evenly spread over the samples, in an order of its own, so few samples tell much.
+    As many piles of a suit as the seat has cards of it, from the left, are within its reach. The random
+    numbers of a pile are evenly spread over the samples, in an order of its own, so few samples tell much.
     """
-    samples = earned.shape[0]
+    start, samples = np.int64(0), v.samples
+    for p in range(s.num_players):
+        start += np.int64(s.earnings[p]) << (SEAT_BITS * p)
+    if s.phase != PLAY:  # the seat won the trick; all its cards but one are still to come
+        start += (np.int64(s.num_players) - 1) << (SEAT_BITS * seat)
     for i in range(samples):
-        for p in range(s.num_players):
-            earned[i, p] = s.earnings[p]
-        if s.phase != PLAY:  # the seat won the trick; all its cards but one are still to come
-            earned[i, seat] += s.num_players - 1
+        v.earned[i] = start
     for pile in range(s.pile_now + 1, s.num_piles):
-        for which in range(2):
-            step, offset = UNIT // samples * (2 * below(rng, samples) + 1), below(rng, UNIT)
-            for i in range(samples):
-                draw[pile, which, i] = (i * step + offset) & (UNIT - 1)
-        give(s, seat, chance[pile], suit_of(s.pile_top[pile]), cards_in(s, pile), others, draw[pile], earned)
-
-
-@jit
-def give(s, seat, chance, suit, cards, others, draw, earned):
-    """Adds `cards` in each sample to who wins the pile that these numbers were drawn for."""
-    rivals = may_follow(s, seat, suit)
-    for i in range(earned.shape[0]):
-        earned[i, winner_in(seat, chance, suit, rivals, others, draw, i)] += cards
-
-
-@jit
-def winner_in(seat, chance, suit, rivals, others, draw, i):
-    """Who wins a pile in sample i: `seat` with its chance, else one of the `rivals` who may hold the suit."""
-    if draw[0, i] < chance:
-        return np.int64(seat)
-    return others[suit, (draw[1, i] * rivals) >> UNIT_BITS]
+        suit = suit_of(np.int64(s.pile_top[pile]))
+        chance, cards = 0, cards_in(s, pile)
+        if v.within[suit] > 0:
+            chance = v.chances[suit] // HOW_MANY[v.own[suit]]
+            v.within[suit] -= 1
+        holders, others = v.holders[suit], v.others[suit]
+        step, offset = UNIT // samples * (2 * below(rng, samples) + 1), below(rng, UNIT)
+        step_other, offset_other = UNIT // samples * (2 * below(rng, samples) + 1), below(rng, UNIT)
+        v.chance[pile] = chance
+        for i in range(samples):
+            draw, draw_other = (i * step + offset) & (UNIT - 1), (i * step_other + offset_other) & (UNIT - 1)
+            first = taker(seat, chance, holders, others, draw, draw_other)
+            v.draw[pile, 0, i] = draw
+            v.draw[pile, 1, i] = draw_other
+            v.taker[pile, i] = first
+            v.earned[i] += cards << first
 
 
 @jit
@@ -148,98 +151,144 @@ def cards_in(s, pile):
 
 
 @jit
-def worth(s, seat, earned):
-    """The seat's return if the game ended with these earnings of the round.
-
-    Before the last round less its distance in cards from the highest, or from the second if the seat itself is highest.
-    """
-    n = s.num_players
-    most = 0
-    for p in range(n):
-        most = max(most, earned[p])
-    own = s.score[seat] + (earned[seat] if earned[seat] < most else 0)
-    highest, second, same = -1, -1, 0
-    for p in range(n):
-        total = s.score[p] + (earned[p] if earned[p] < most else 0)
-        same += total == own
-        if total > highest:
-            highest, second = total, highest
-        elif second < total < highest:
-            second = total
-    if second < 0:
-        return 0.0
-    value = (n / same - 1.0) / (n - 1.0) if own == second else -1.0 / (n - 1.0)
-    if not is_last_round(s):
-        value -= PER_CARD * min(abs(own - (second if own == highest else highest)), FAR)
+def add_worth(s, seat, more, weight, value, v):
+    """Adds to `value` what `after` and `more` cards are worth in each sample, times `weight`."""
+    worth = WORTH[1 if is_last_round(s) else 0, s.num_players]
+    samples, score = v.samples, v.score
+    for i in range(samples):
+        v.standing[i] = standing(seat, v.after[i] + more, score)
+    for i in range(samples):
+        value += weight * worth[v.standing[i]]
     return value
 
 
-# --- what an option is worth -----------------------------------------------------------------------------------------
+# --- a card to play --------------------------------------------------------------------------------------------------
 
 
 @jit
-def trick_odds(s, seat, card, odds):
-    """The chance of every seat, and at last of nobody, to win this trick if `seat` plays the card."""
-    n = s.num_players
+def choose_play(s, seat, mask, v):
+    """Cards that make the same difference are valued once."""
+    look_at_trick(s, seat, v)
+    follow = follow_suit(s)
+    best, best_value, value, idle = -1, -np.inf, np.nan, np.nan
+    before, above_before, won_before = -1, 0, False
+    first, end = (follow * NUM_RANKS, (follow + 1) * NUM_RANKS) if v.own[follow] != 0 else (0, NUM_CARDS)
+    for card in range(first, end):
+        if mask[card]:
+            suit = suit_of(card)
+            wins = suit == follow and card > v.best
+            above = HOW_MANY[v.unseen[suit] >> (card - suit * NUM_RANKS)]
+            alike = before >= 0 and suit_of(before) == suit and above == above_before and wins == won_before
+            if not alike:
+                moved = part_with(s, seat, card, v)
+                if moved or wins:
+                    value = value_of_play(s, seat, card, wins, v)
+                else:
+                    if np.isnan(idle):
+                        idle = value_of_play(s, seat, card, wins, v)
+                    value = idle
+            if value >= best_value:  # of equal cards the higher
+                best, best_value = card, value
+            before, above_before, won_before = card, above, wins
+    return best
+
+
+@jit
+def look_at_trick(s, seat, v):
     suit = follow_suit(s)
-    best, winner, rivals = -1, n, 0
-    for p in range(n):
-        played = int(card if p == seat else s.played[p])
-        if played >= 0 and suit_of(played) == suit and played > best:
-            best, winner = played, p
-        rivals += played < 0 and not s.void[p, suit]
-    unseen, above = 0, 0
-    for other in range(suit * NUM_RANKS, (suit + 1) * NUM_RANKS):
-        if is_unseen(s, seat, other):
-            unseen += 1
-            above += other > best
-    stays = stays_best(s, seat, suit, unseen, above, rivals)
-    for p in range(n):
-        odds[p] = (1.0 - stays) / rivals if p != seat and s.played[p] < 0 and not s.void[p, suit] else 0.0
-    odds[n] = 0.0
-    odds[winner] = stays
+    v.best, v.winner, v.to_play, v.rivals = -1, NOBODY, 0, 0
+    for p in range(s.num_players):
+        played = np.int64(s.played[p])
+        if played >= 0 and suit_of(played) == suit and played > v.best:
+            v.best, v.winner = played, p
+        elif played < 0 and p != seat and not s.void[p, suit]:
+            v.to_play |= 1 << p
+            v.rivals += 1
 
 
 @jit
-def value_of_play(s, seat, card, chance, others, draw, earned):
-    odds = np.empty(MAX_PLAYERS + 1)
-    trick_odds(s, seat, card, odds)
-    after = chance.copy()
-    own_chances(s, seat, card, after)
-    suit = suit_of(card)
+def part_with(s, seat, card, v):
+    """Fills `after` with `earned` as it is without the card in hand, and returns whether that makes a difference."""
+    suit, samples = suit_of(card), v.samples
+    own = v.own[suit] & ~(1 << (card - suit * NUM_RANKS))
+    within, mean = HOW_MANY[own], -1
+    holders, others = v.holders[suit], v.others[suit]
+    for i in range(samples):
+        v.after[i] = v.earned[i]
+    moved = False
     for pile in range(s.pile_now + 1, s.num_piles):
-        if after[pile] != chance[pile]:
-            give(s, seat, chance[pile], suit, -cards_in(s, pile), others, draw[pile], earned)
-            give(s, seat, after[pile], suit, cards_in(s, pile), others, draw[pile], earned)
+        if suit_of(s.pile_top[pile]) == suit:
+            chance, cards = 0, cards_in(s, pile)
+            if within > 0:
+                if mean < 0:
+                    mean = sum_of_chances(own, v.unseen[suit], v.holders[suit]) // HOW_MANY[own]
+                chance = mean
+                within -= 1
+            if chance != v.chance[pile]:
+                moved = True
+                for i in range(samples):
+                    first = taker(seat, chance, holders, others, v.draw[pile, 0, i], v.draw[pile, 1, i])
+                    v.after[i] += (cards << first) - (cards << v.taker[pile, i])
+    return moved
+
+
+@jit
+def value_of_play(s, seat, card, wins, v):
+    """What it is worth to play the card, with what it does to later piles already in `after`."""
+    suit = follow_suit(s)
+    unseen, best, winner = v.unseen[suit], card if wins else v.best, seat if wins else v.winner
+    above = HOW_MANY[unseen >> (best - suit * NUM_RANKS if best >= 0 else 0)]
+    each, stays = LETS_STAND[v.holders[suit], HOW_MANY[unseen], above], 1.0
+    for _ in range(v.rivals):
+        stays *= each
     last = s.pile_now == s.num_piles - 1
     stake = np.int64(s.pile_size[s.pile_now]) + s.num_players - (0 if last else 1)
     value = 0.0
-    for winner in range(s.num_players + 1):
-        if odds[winner] > 0.0:
-            for i in range(earned.shape[0]):
-                earned[i, winner] += stake
-                value += odds[winner] * worth(s, seat, earned[i])
-                earned[i, winner] -= stake
-    for pile in range(s.pile_now + 1, s.num_piles):
-        if after[pile] != chance[pile]:
-            give(s, seat, after[pile], suit, -cards_in(s, pile), others, draw[pile], earned)
-            give(s, seat, chance[pile], suit, cards_in(s, pile), others, draw[pile], earned)
+    for p in range(NOBODY + 1):
+        odds = stays if p == winner else (1.0 - stays) / v.rivals if (v.to_play >> p) & 1 else 0.0
+        if odds > 0.0:
+            value = add_worth(s, seat, stake << (SEAT_BITS * p), odds, value, v)
     return value
+
+
+# --- an overwrite ----------------------------------------------------------------------------------------------------
 
 
 @jit
-def value_of_pile(s, seat, card, pile, chance, others, draw, earned):
-    """What it is worth to lay the card on the pile."""
-    before, suit, cards = suit_of(s.pile_top[pile]), suit_of(card), cards_in(s, pile)
-    rivals_before, rivals = may_follow(s, seat, before), may_follow(s, seat, suit)
-    wins = UNIT * own_chance(s, seat, suit, -1, count_cards(s, seat, suit)[1])[0]
-    value = 0.0
-    for i in range(earned.shape[0]):
-        loser = winner_in(seat, chance[pile], before, rivals_before, others, draw[pile], i)
-        winner = winner_in(seat, wins, suit, rivals, others, draw[pile], i)
-        earned[i, loser] -= cards
-        earned[i, winner] += cards + 1
-        value += worth(s, seat, earned[i])
-        earned[i, winner] -= cards + 1
-        earned[i, loser] += cards
-    return value
+def choose_card(s, seat, mask, v):
+    best, best_value, tried = -1, -np.inf, -1
+    for card in range(NUM_CARDS):
+        if mask[card] and suit_of(card) != tried:  # of the chosen card only the suit matters
+            tried = suit_of(card)
+            value = best_pile(s, seat, tried, v)[1]
+            if value >= best_value:
+                best, best_value = card, value
+    return best
+
+
+@jit
+def choose_pile(s, seat, v):
+    return LANE_1 + best_pile(s, seat, suit_of(np.int64(s.chosen)), v)[0] - s.pile_now - 1
+
+
+@jit
+def best_pile(s, seat, suit, v):
+    """The pile to lay a card of the suit on, and what that is worth."""
+    count = HOW_MANY[v.own[suit]]
+    chance = -(-v.chances[suit] // count) if count > 0 else 0  # rounded up
+    best, best_value = -1, -np.inf
+    for pile in range(s.pile_now + 1, s.num_piles):
+        value = value_of_pile(s, seat, suit, chance, pile, v)
+        if value >= best_value:
+            best, best_value = pile, value
+    return best, best_value
+
+
+@jit
+def value_of_pile(s, seat, suit, chance, pile, v):
+    """What it is worth to lay a card of the suit on the pile, which the seat then wins with the chance."""
+    cards, holders, others = cards_in(s, pile), v.holders[suit], v.others[suit]
+    for i in range(v.samples):
+        first = taker(seat, chance, holders, others, v.draw[pile, 0, i], v.draw[pile, 1, i])
+        v.after[i] = v.earned[i] + ((cards + 1) << first) - (cards << v.taker[pile, i])
+    return add_worth(s, seat, 0, 1.0, 0.0, v)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from card_envs.games.icarus_club.state import MAX_PLAYERS, NUM_RANKS, OUT
+from card_envs.games.icarus_club.state import MAX_PLAYERS, NUM_CARDS, NUM_RANKS, OUT
 from card_envs.kernels.jit import jit
 
 
@@ -46,16 +46,6 @@ COUNTED[:, :MAX_PLAYERS] = np.where(np.eye(MAX_PLAYERS), OWN, UNSEEN)
 
 
 @jit
-def stays_best(s, seat, suit, unseen, above, rivals):
-    """The chance that none of the `rivals` players still to play beats a card of the suit."""
-    each = LETS_STAND[may_follow(s, seat, suit), unseen, above]
-    chance = 1.0
-    for _ in range(rivals):
-        chance *= each
-    return chance
-
-
-@jit
 def own_chance(s, seat, suit, gone, unseen):
     """The chance that a random one of the seat's cards of the suit, without card `gone`, wins; and how many it has.
 
@@ -82,3 +72,29 @@ def count_cards(s, seat, suit):
     for i in range(NUM_RANKS):
         total += counted[np.uint8(where[i])]  # unsigned: no test for an index from the end
     return total % UNSEEN, total // UNSEEN
+
+
+# Of the cards of one suit, as the bits of a number: how many there are, and the lowest.
+HOW_MANY = np.array([cards.bit_count() for cards in range(1 << NUM_RANKS)], np.int64)
+LOWEST = np.array([(cards & -cards).bit_length() - 1 for cards in range(1 << NUM_RANKS)], np.int64)
+
+
+@jit
+def known_cards(s, seat):
+    """The seat's cards and those that it has not seen, each as the bits of one number."""
+    own, unseen = np.int64(0), np.int64(0)
+    for card in range(NUM_CARDS):
+        own |= np.int64(s.where[card] == seat) << card
+        unseen |= np.int64((s.where[card] < s.num_players) & (s.where[card] != seat)) << card
+    return own, unseen
+
+
+@jit
+def sum_of_chances(cards, unseen, holders):
+    """Over `cards` of a suit, in 1/1024, the sum of their chances to win a trick; others are as in `LETS_STAND`."""
+    best = STAYS_BEST[holders, HOW_MANY[unseen]]
+    total = 0
+    while cards != 0:
+        total += best[HOW_MANY[unseen >> LOWEST[cards]]]
+        cards &= cards - 1
+    return total
