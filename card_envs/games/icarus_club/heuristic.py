@@ -19,7 +19,7 @@ from __future__ import annotations
 import numpy as np
 
 from card_envs.games.icarus_club.evaluate import FIRST_BITS, NOBODY, SEAT_BITS, UNIT, WORTH, standing, taker
-from card_envs.games.icarus_club.odds import HOW_MANY, LETS_STAND, known_cards, sum_of_chances
+from card_envs.games.icarus_club.odds import HOW_MANY, LETS_STAND, cards_of, known_cards, sum_of_chances
 from card_envs.games.icarus_club.rules import follow_suit, suit_of
 from card_envs.games.icarus_club.state import (
     LANE_1,
@@ -35,7 +35,6 @@ from card_envs.kernels.rng import below
 from card_envs.kernels.state import record_dtype
 
 SAMPLES = 16  # imagined ways in the last round, half as many before; a power of two
-SUIT_MASK = (1 << NUM_RANKS) - 1
 
 # What a choice works with, in one piece of memory.
 VIEW = record_dtype(
@@ -88,8 +87,8 @@ def look(s, seat, v):
     """Gathers what the seat knows."""
     own, unseen = known_cards(s, seat)
     for suit in range(NUM_SUITS):
-        v.own[suit] = (own >> (suit * NUM_RANKS)) & SUIT_MASK
-        v.unseen[suit] = (unseen >> (suit * NUM_RANKS)) & SUIT_MASK
+        v.own[suit] = cards_of(own, suit)
+        v.unseen[suit] = cards_of(unseen, suit)
         others = np.int64(0)
         for p in range(s.num_players):
             others |= np.int64((p != seat) & (s.void[p, suit] == 0)) << p

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from card_envs.games.icarus_club.odds import LETS_STAND, count_cards, is_unseen, may_follow, own_chance
+from card_envs.games.icarus_club.odds import (
+    HOW_MANY,
+    LETS_STAND,
+    UNIT,
+    cards_of,
+    count_cards,
+    is_unseen,
+    known_cards,
+    may_follow,
+    sum_of_chances,
+)
 from card_envs.games.icarus_club.rules import (
     follow_suit,
     left_of,
@@ -118,12 +128,15 @@ def observe_lane(s, at, out):
 def observe_suits(s, seat, at, out):
     for pile in range(s.pile_now + 1, s.num_piles):
         out[at.suit_ahead + suit_of(s.pile_top[pile])] += s.pile_size[pile] * (0.5 * PER_PILE)
+    own, unseen = known_cards(s, seat)
     for suit in range(NUM_SUITS):
-        held, unseen = count_cards(s, seat, suit)
+        own_cards, others = cards_of(own, suit), cards_of(unseen, suit)
+        held = HOW_MANY[own_cards]
         out[at.suit_held + suit] = held * PER_RANK
-        out[at.suit_unseen + suit] = unseen * PER_RANK
+        out[at.suit_unseen + suit] = HOW_MANY[others] * PER_RANK
         if held > 0 and (s.phase != PLAY or out[at.suit_ahead + suit] > 0.0):
-            out[at.suit_chance + suit] = own_chance(s, seat, suit, -1, unseen)[0]
+            chances = sum_of_chances(own_cards, others, may_follow(s, seat, suit))
+            out[at.suit_chance + suit] = chances / (UNIT * held)
 
 
 @jit

@@ -46,24 +46,6 @@ COUNTED[:, :MAX_PLAYERS] = np.where(np.eye(MAX_PLAYERS), OWN, UNSEEN)
 
 
 @jit
-def own_chance(s, seat, suit, gone, unseen):
-    """The chance that a random one of the seat's cards of the suit, without card `gone`, wins; and how many it has.
-
-    Without branches and in a slice of fixed length, the compiler takes many cards at once.
-    """
-    first = suit * NUM_RANKS
-    where = s.where[first : first + NUM_RANKS]
-    best = STAYS_BEST[may_follow(s, seat, suit), unseen]
-    above, count, total = unseen, 0, 0
-    for i in range(NUM_RANKS):
-        own = (where[i] == seat) & (first + i != gone)
-        count += own
-        total += own * best[above]
-        above -= (where[i] < s.num_players) & (where[i] != seat)
-    return total / (UNIT * max(count, 1)), count
-
-
-@jit
 def count_cards(s, seat, suit):
     """How many cards of the suit the seat holds, and how many it has not seen."""
     where = s.where[suit * NUM_RANKS : (suit + 1) * NUM_RANKS]
@@ -87,6 +69,12 @@ def known_cards(s, seat):
         own |= np.int64(s.where[card] == seat) << card
         unseen |= np.int64((s.where[card] < s.num_players) & (s.where[card] != seat)) << card
     return own, unseen
+
+
+@jit
+def cards_of(cards, suit):
+    """Those of one suit, from bit 0, out of all."""
+    return (cards >> (suit * NUM_RANKS)) & ((1 << NUM_RANKS) - 1)
 
 
 @jit
