@@ -1,7 +1,8 @@
-"""Files are written whole or not at all."""
+"""Files are written whole or not at all, and a folder belongs to one process at a time."""
 
 from __future__ import annotations
 
+import fcntl
 import os
 import tempfile
 from collections.abc import Iterator
@@ -41,6 +42,24 @@ def atomic_write(path: str | Path, mode: str = "w") -> Iterator[IO[Any]]:
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
+
+
+@contextmanager
+def lock_folder(folder: Path) -> Iterator[None]:
+    """Holds a folder for this process. The system lets go of it when a process dies, so nothing stays behind.
+
+    Raises:
+        CardEnvsError: another process holds it.
+    """
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise CardEnvsError(f"{folder} is in use by another process: wait until that has ended") from None
+        yield
+    finally:
+        os.close(handle)
 
 
 def remove_unfinished(folder: Path) -> None:

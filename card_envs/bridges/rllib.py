@@ -242,4 +242,4 @@ class ModulePolicy:
         }
         outputs = self.module.forward_inference({Columns.OBS: observations})
         logits = outputs[Columns.ACTION_DIST_INPUTS].numpy()
-        return choose_actions(logits, decisions, self.deterministic)
+        return choose_actions(logits, decisions, self.deterministic, self.name)

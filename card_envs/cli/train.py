@@ -3,7 +3,8 @@
 The run folder (`runs/GAME-DATE` by default) holds `config.yaml` (resolved), `run.json` (command, versions, seed),
 `tensorboard/`, `best_model.zip` (by evaluation against the first of `eval_opponents`), `final_model.zip`, and
 `checkpoint.zip`, from which `--resume` goes on exactly as if nothing had happened. A run ends with a table: the best
-model and the built-in policies, each alone among each other, on deals that had no part in choosing that model.
+model and the built-in policies, each alone among each other, on deals that had no part in choosing that model; it is
+kept in `table.txt`.
 
 Model files and checkpoints are pickles: load only your own.
 """
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from card_envs.cli.common import add_game_arguments, options_of, whole
 from card_envs.errors import CardEnvsError
+from card_envs.files import atomic_write, lock_folder
 from card_envs.games import game_class
 
 if TYPE_CHECKING:
@@ -34,15 +36,31 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(args: argparse.Namespace) -> None:
+    from card_envs.training.run import TABLE, FinishedRun
+
+    try:
+        folder = train(args)
+    except FinishedRun:
+        folder = Path(args.resume)
+        if (folder / TABLE).exists():
+            raise
+    print(f"\n{last_table(folder)}")
+
+
+def last_table(folder: Path) -> str:
+    """Plays the best model and the built-in policies among each other; the table is kept in the run folder."""
     from card_envs.arena.report import text_table
     from card_envs.arena.tournament import play_tournament
     from card_envs.policies import BUILT_IN
-    from card_envs.training.run import read_run
+    from card_envs.training.run import TABLE, read_run
 
-    folder = train(args)
-    game, config, _ = read_run(folder)
-    policies = [str(folder / "best_model.zip"), *BUILT_IN]
-    print("\n" + text_table(play_tournament(game, policies, config.eval_games, seed=FRESH_DEALS)))
+    with lock_folder(folder):
+        game, config, _ = read_run(folder)
+        policies = [str(folder / "best_model.zip"), *BUILT_IN]
+        text = text_table(play_tournament(game, policies, config.eval_games, seed=FRESH_DEALS))
+        with atomic_write(folder / TABLE) as file:
+            file.write(text + "\n")
+    return text
 
 
 def train(args: argparse.Namespace) -> Path:

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from card_envs.errors import PolicyError
 from card_envs.games.game import Game
 from card_envs.kernels import batch
 
@@ -53,15 +54,26 @@ def policy_label(policy: Policy) -> str:
     return str(getattr(policy, "name", type(policy).__name__))
 
 
-def choose_actions(logits: npt.NDArray[np.float32], decisions: Decisions, deterministic: bool) -> npt.NDArray[np.int64]:
+def choose_actions(
+    logits: npt.NDArray[np.float32], decisions: Decisions, deterministic: bool, name: str
+) -> npt.NDArray[np.int64]:
     """One legal action for each decision from the logits of all actions, int64, (k,).
 
     Args:
         logits: float32, (k, A); those of illegal actions don't count.
         decisions: what is asked.
         deterministic: the most probable action; else one drawn with the decision's own random number.
+        name: what messages call the policy.
+
+    Raises:
+        PolicyError: no action is the most probable one, since a logit is NaN or infinite.
     """
     logits = np.where(decisions.action_mask == 1, logits, -np.inf)
+    if not np.isfinite(logits.max(axis=1)).all():
+        raise PolicyError(
+            f"policy {name!r}: its network answers NaN or infinity instead of a number for each action: its weights "
+            "grew out of bounds when it learnt; train it anew with a lower learning rate"
+        )
     if deterministic:
         return np.asarray(logits.argmax(axis=1), np.int64)
     weights = np.exp(logits - logits.max(axis=1, keepdims=True), dtype=np.float64).cumsum(axis=1)

@@ -40,7 +40,15 @@ class NetworkPolicy:
     def act(self, decisions: Decisions) -> npt.NDArray[np.int64]:
         features = self.network.pi_features_extractor(torch.as_tensor(decisions.observation))
         logits = self.network.action_net(self.network.mlp_extractor.forward_actor(features)).numpy()
-        return choose_actions(logits, decisions, self.deterministic)
+        return choose_actions(logits, decisions, self.deterministic, self.name)
+
+
+@torch.no_grad()
+def answers_nan(network: Any, observation: npt.NDArray[np.float32]) -> bool:
+    """Whether a network has NaN or infinity, for float32 observations (k, O), where a number should be."""
+    actor, critic = network.mlp_extractor(network.extract_features(torch.as_tensor(observation)))
+    outputs = network.action_net(actor), network.value_net(critic)
+    return not all(bool(torch.isfinite(output).all()) for output in outputs)
 
 
 def model_identity(game: Game) -> dict[str, Any]:

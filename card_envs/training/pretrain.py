@@ -17,10 +17,12 @@ import torch
 from sb3_contrib import MaskablePPO
 
 from card_envs.cli.progress import progress_bar
+from card_envs.errors import CardEnvsError
 from card_envs.games.game import Game
 from card_envs.kernels import batch
 from card_envs.kernels.rng import seed_words
 from card_envs.policies.game_batch import CALLER, GameBatch
+from card_envs.policies.trained import answers_nan
 from card_envs.training.self_play import SelfPlayBatch
 from card_envs.training.settings import Config
 
@@ -107,7 +109,11 @@ def _fill(
 
 
 def pretrain(model: MaskablePPO, learner: SelfPlayBatch, config: Config, seed: np.random.SeedSequence) -> None:
-    """Values late positions by playouts and teaches them to the model, telling how far it is."""
+    """Values late positions by playouts and teaches them to the model, telling how far it is.
+
+    Raises:
+        CardEnvsError: the network answers NaN after that.
+    """
     learner.measure_length()
     settings = config.pretrain
     late = (config.late_start.from_ * learner.typical_length, learner.typical_length)
@@ -119,7 +125,23 @@ def pretrain(model: MaskablePPO, learner: SelfPlayBatch, config: Config, seed: n
         )
     with progress_bar(settings.positions * settings.epochs, "positions", description="learning") as bar:
         rng = np.random.default_rng(order)
-        fit(model, positions, settings.epochs, settings.learning_rate, rng, lambda count: bar.update(count))
+        try:
+            fit(model, positions, settings.epochs, settings.learning_rate, rng, lambda count: bar.update(count))
+            blown_up = has_blown_up(model, positions.observation[:MINIBATCH])
+        except (ValueError, RuntimeError) as error:
+            blown_up = has_blown_up(model, positions.observation[:MINIBATCH], error)
+            if not blown_up:
+                raise
+    if blown_up:
+        raise CardEnvsError(
+            "pretraining makes the network answer NaN (not a number): its weights grow out of bounds; lower "
+            f"pretrain.learning_rate ({settings.learning_rate})"
+        )
+
+
+def has_blown_up(model: MaskablePPO, observation: npt.NDArray[np.float32], error: Exception | None = None) -> bool:
+    """Whether learning has made a network's weights useless, or has failed since an update would have."""
+    return "without overflow" in str(error) or answers_nan(model.policy, observation)
 
 
 def fit(

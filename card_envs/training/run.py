@@ -7,7 +7,9 @@ import json
 import platform
 import textwrap
 import time
-from collections.abc import Mapping
+import zipfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from card_envs.errors import CardEnvsError, unknown_name
-from card_envs.files import atomic_write, remove_unfinished
+from card_envs.files import atomic_write, lock_folder, remove_unfinished
 from card_envs.games import game_class
 from card_envs.games.game import Game
 from card_envs.policies import make_policy
@@ -24,8 +26,10 @@ from card_envs.training.settings import POOL, Config, dump_config, explain, load
 if TYPE_CHECKING:
     from sb3_contrib import MaskablePPO
 
+    from card_envs.training.checkpoint import Progress
     from card_envs.training.self_play import SelfPlayBatch
 
+TABLE = "table.txt"
 VERSIONS = ("card-envs", "numpy", "numba", "gymnasium", "pettingzoo", "torch", "stable-baselines3", "sb3-contrib")
 
 
@@ -49,7 +53,6 @@ def start(game: str, config: Config, *, seed: int = 0, out: str | Path | None = 
     played = make_with(game_class(game), options, "env_kwargs", beside=("skip_forced",))
     check_policies(config, played)
     model, learner = fresh_model(played, config, seed)
-    folder = new_folder(out, played)
     described = {
         "game": played.name,
         "options": played.options_to_json(),
@@ -57,8 +60,8 @@ def start(game: str, config: Config, *, seed: int = 0, out: str | Path | None = 
         **how(command),
         "machine": platform.platform(),
     }
-    progress = {"next_snapshot": config.snapshot_freq, "next_eval": config.eval_freq, "best": None, "best_steps": 0}
-    learn(model, learner, progress, described, folder, fresh=True)
+    with new_folder(out, played) as folder:
+        learn(model, learner, fresh_progress(config), described, folder)
     return folder
 
 
@@ -74,34 +77,30 @@ def resume(folder: str | Path, *, total_timesteps: int | None = None, command: s
         The run folder.
 
     Raises:
-        CardEnvsError: no run folder, a broken one, or a run that has reached its end. The folder is as it was then.
+        FinishedRun: it has done its steps.
+        CardEnvsError: no run folder, or a broken one, which is left as it was.
     """
-    from card_envs.envs.sb3 import CardVecEnv
-    from card_envs.training.checkpoint import load_checkpoint
-    from card_envs.training.self_play import SelfPlayBatch
-
     folder = Path(folder)
-    game, config, described = read_run(folder)
-    check_policies(config, game)
-    if total_timesteps:
-        config = config.but(n_timesteps=total_timesteps)
-    described["resumed"] = [*described.get("resumed", []), how(command)]
-    if (folder / "checkpoint.zip").exists() or (folder / "best_model.zip").exists():
-        learner = SelfPlayBatch(game, config)
-        env = CardVecEnv(game, config.n_envs, learner=learner, seed=described["seed"])
-        model, progress = load_checkpoint(folder / "checkpoint.zip", env, learner)
-        if model.num_timesteps >= config.n_timesteps:
-            raise CardEnvsError(
-                f"{folder} has finished its {model.num_timesteps:,} steps; --total-timesteps N with a larger N goes on"
-            )
-        fresh = False
-    else:  # killed before its first checkpoint
-        model, learner = fresh_model(game, config, described["seed"])
-        progress = {"next_snapshot": config.snapshot_freq, "next_eval": config.eval_freq, "best": None, "best_steps": 0}
-        fresh = True
-    remove_unfinished(folder)
-    learn(model, learner, progress, described, folder, fresh=fresh)
+    check_run_folder(folder)
+    with lock_folder(folder):
+        game, config, described = read_run(folder)
+        check_policies(config, game)
+        if total_timesteps:
+            config = config.but(n_timesteps=total_timesteps)
+        described["resumed"] = [*described.get("resumed", []), how(command)]
+        begun = has_begun(folder)
+        if begun:
+            model, learner, progress = model_from_checkpoint(folder, game, config, described["seed"])
+        else:
+            model, learner = fresh_model(game, config, described["seed"])
+            progress = fresh_progress(config)
+        remove_unfinished(folder)
+        learn(model, learner, progress, described, folder, resumed=begun)
     return folder
+
+
+class FinishedRun(CardEnvsError):
+    """A run that has nothing left to learn."""
 
 
 # --- the run folder
@@ -118,11 +117,16 @@ class _Description(BaseModel):
     resumed: list[dict[str, Any]] = []
 
 
-def read_run(folder: Path) -> tuple[Game, Config, dict[str, Any]]:
-    """What a run folder says of its run: the game, the configuration and the description in `run.json`."""
+def check_run_folder(folder: Path) -> None:
+    """Refuses a folder in which no run was started."""
     for name in ("config.yaml", "run.json"):
         if not (folder / name).is_file():
             raise CardEnvsError(f"{folder} is no run folder: it has no {name}")
+
+
+def read_run(folder: Path) -> tuple[Game, Config, dict[str, Any]]:
+    """What a run folder says of its run: the game, the configuration and the description in `run.json`."""
+    check_run_folder(folder)
     config = load_config(folder / "config.yaml")
     path = folder / "run.json"
     try:
@@ -135,7 +139,7 @@ def read_run(folder: Path) -> tuple[Game, Config, dict[str, Any]]:
     try:
         game = make_with(game_class(checked.game), checked.options, "options")
     except CardEnvsError as error:
-        raise CardEnvsError(f"{path} is broken: {error}") from None
+        raise CardEnvsError(f"{path} is broken: {textwrap.shorten(str(error), 400)}") from None
     return game, config, described
 
 
@@ -161,25 +165,32 @@ def check_policies(config: Config, game: Game) -> None:
         make_policy(name, game)
 
 
-def new_folder(out: str | Path | None, game: Game) -> Path:
-    """A fresh folder for a run."""
-    if out is not None:
-        if not str(out):
-            raise CardEnvsError("the name of the run folder is empty")
+@contextmanager
+def new_folder(out: str | Path | None, game: Game) -> Iterator[Path]:
+    """A fresh folder for a run, held for this process."""
+    if out is None:
+        stem = Path("runs") / f"{game.name.rpartition('_v')[0]}-{time.strftime('%Y%m%d-%H%M%S')}"
+        names = (stem if number == 1 else stem.with_name(f"{stem.name}-{number}") for number in itertools.count(1))
+        folder = next(name for name in names if _made(name))
+    elif not str(out):
+        raise CardEnvsError("the name of the run folder is empty; without one it is runs/GAME-DATE")
+    else:
         folder = Path(out)
-        if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-            raise CardEnvsError(f"{folder} is not an empty folder: name another one, or --resume {folder}")
+        if folder.exists() and not folder.is_dir():
+            raise CardEnvsError(f"{folder} is a file; a run needs a folder")
         folder.mkdir(parents=True, exist_ok=True)
-        return folder
-    stem = Path("runs") / f"{game.name.rpartition('_v')[0]}-{time.strftime('%Y%m%d-%H%M%S')}"
-    for number in itertools.count(1):
-        folder = stem if number == 1 else stem.with_name(f"{stem.name}-{number}")
-        try:
-            folder.mkdir(parents=True)
-            break
-        except FileExistsError:
-            continue
-    return folder
+    with lock_folder(folder):
+        if any(folder.iterdir()):
+            raise CardEnvsError(f"{folder} is not an empty folder: name another one, or --resume {folder}")
+        yield folder
+
+
+def _made(folder: Path) -> bool:
+    try:
+        folder.mkdir(parents=True)
+    except FileExistsError:
+        return False
+    return True
 
 
 def how(command: str) -> dict[str, Any]:
@@ -194,6 +205,20 @@ def write_description(folder: Path, config: Config, described: dict[str, Any]) -
         file.write(dump_config(config))
     with atomic_write(folder / "run.json") as file:
         file.write(json.dumps(described, indent=2) + "\n")
+
+
+def has_begun(folder: Path) -> bool:
+    """Whether a run has come so far that there must be a checkpoint; one that was killed before begins again."""
+    if (folder / "checkpoint.zip").exists() or (folder / "final_model.zip").exists():
+        return True
+    if not (folder / "best_model.zip").exists():
+        return False
+    try:
+        with zipfile.ZipFile(folder / "best_model.zip") as archive:
+            steps = json.loads(archive.read("data"))["num_timesteps"]
+    except Exception:  # whatever zipfile, zlib and json find wrong with a broken or foreign file
+        return True
+    return bool(steps != 0)  # what pretraining alone has reached can be reached again
 
 
 # --- learning
@@ -233,34 +258,77 @@ def fresh_model(game: Game, config: Config, seed: int) -> tuple[MaskablePPO, Sel
     return model, learner
 
 
+def model_from_checkpoint(
+    folder: Path, game: Game, config: Config, seed: int
+) -> tuple[MaskablePPO, SelfPlayBatch, Progress]:
+    """The model, its games, and where the run stands.
+
+    Raises:
+        FinishedRun: nothing is left to do.
+        CardEnvsError: the checkpoint is missing, broken, or another run's.
+    """
+    from card_envs.envs.sb3 import CardVecEnv
+    from card_envs.training.checkpoint import load_checkpoint
+    from card_envs.training.self_play import SelfPlayBatch
+
+    learner = SelfPlayBatch(game, config)
+    env = CardVecEnv(game, config.n_envs, learner=learner, seed=seed)
+    model, progress = load_checkpoint(folder / "checkpoint.zip", env, learner)
+    if model.num_timesteps >= config.n_timesteps:
+        raise FinishedRun(
+            f"{folder} has finished its {model.num_timesteps:,} steps; --total-timesteps N with a larger N goes on"
+        )
+    return model, learner, progress
+
+
+def fresh_progress(config: Config) -> Progress:
+    """Where a run stands at its beginning."""
+    from card_envs.training.checkpoint import Progress
+
+    return Progress(next_snapshot=config.snapshot_freq, next_eval=config.eval_freq)
+
+
 def learn(
     model: MaskablePPO,
     learner: SelfPlayBatch,
-    progress: dict[str, Any],
+    progress: Progress,
     described: dict[str, Any],
     folder: Path,
     *,
-    fresh: bool,
+    resumed: bool = False,
 ) -> None:
-    """Trains to `config.n_timesteps` from where the model stands; a fresh one begins with `config.pretrain`."""
+    """Trains to `config.n_timesteps` from where the model stands; what is not resumed begins with `config.pretrain`.
+
+    Raises:
+        CardEnvsError: what was learnt makes the network answer NaN; the last good checkpoint stays.
+    """
     import numpy as np
     import torch
-    from stable_baselines3.common.logger import configure
+    from stable_baselines3.common.logger import Logger
 
-    from card_envs.training.callbacks import RunCallback
-    from card_envs.training.pretrain import pretrain
+    from card_envs.training.callbacks import PurgingTensorBoard, RunCallback, blown_up
+    from card_envs.training.pretrain import has_blown_up, pretrain
 
     torch.set_num_threads(1)  # small networks gain little from more, and lose much where a core is busy
     config = learner.config
     write_description(folder, config, described)
-    model.set_logger(configure(str(folder / "tensorboard"), ["tensorboard"]))
-    print(f"{first_line(learner.game, config, model.num_timesteps)} · run folder {folder}", flush=True)
-    if fresh and config.pretrain.positions:
+    (folder / TABLE).unlink(missing_ok=True)  # that of an end which is one no more
+    log = folder / "tensorboard"
+    steps = model.num_timesteps
+    model.set_logger(Logger(str(log), [PurgingTensorBoard(log, steps + 1 if steps else 0)]))
+    print(f"{first_line(learner.game, config, steps)} · run folder {folder}", flush=True)
+    if config.pretrain.positions and not resumed:
         pretrain(model, learner, config, np.random.SeedSequence(described["seed"]))
     callback = RunCallback(learner, config, folder, progress)
-    with callback.stoppable():
-        model.learn(config.n_timesteps - model.num_timesteps, callback=callback, reset_num_timesteps=fresh)
-    print(f"best model at {progress['best_steps']:,} steps: {folder / 'best_model.zip'}")
+    try:
+        with callback.stoppable():
+            model.learn(config.n_timesteps - steps, callback=callback, reset_num_timesteps=not resumed)
+    except (ValueError, RuntimeError) as error:  # what torch raises in the middle of an update
+        if isinstance(error, CardEnvsError) or not has_blown_up(model, learner.observation, error):
+            raise
+        callback.bar.close()
+        raise CardEnvsError(blown_up(config, model.num_timesteps, folder)) from None
+    print(f"best model at {progress.best_steps:,} steps: {folder / 'best_model.zip'}")
 
 
 def first_line(game: Game, config: Config, done: int) -> str:

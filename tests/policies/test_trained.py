@@ -14,8 +14,8 @@ pytest.importorskip("sb3_contrib", reason="trained models need the extra 'train'
 import torch
 from sb3_contrib import MaskablePPO
 
-from card_envs.arena.match import play_games
-from card_envs.errors import CardEnvsError
+from card_envs.arena.match import play_games, rotated
+from card_envs.errors import CardEnvsError, PolicyError
 from card_envs.games import make_game
 from card_envs.policies import Decisions, make_policy
 from card_envs.policies.trained import NetworkPolicy, load_policy, model_identity
@@ -205,3 +205,18 @@ def test_model_with_a_schedule_is_loaded_without_the_training_package(game, tmp_
     for name in [name for name in sys.modules if name.partition(".")[0] == "training"]:
         monkeypatch.setitem(sys.modules, name, None)  # importing it fails
     assert make_policy(path, game).name == "run/model"
+
+
+@pytest.mark.parametrize("deterministic", [True, False])
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_network_that_answers_no_number_is_named_as_such(value, deterministic):
+    """Not as one that has tried an illegal action."""
+    game = make_game("icarus_club", 3)
+    policy = NetworkPolicy(small_model(game).policy, "broken", deterministic)
+    with torch.no_grad():
+        policy.network.action_net.bias.fill_(value)
+    with pytest.raises(PolicyError, match=r"^policy 'broken': its network answers NaN or infinity"):
+        play_games(game, [policy], rotated([0, 0, 0], 2, seed=0, stream=0))
+    lost = play_games(game, [policy], rotated([0, 0, 0], 2, seed=0, stream=0), faults="loss").faults
+    assert {fault.kind for fault in lost} == {"exception"}
+    assert "NaN" in lost[0].message

@@ -21,6 +21,7 @@ pytest.importorskip("pydantic", reason="training needs the extra 'train'")
 
 import torch
 import yaml
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 from card_envs.arena.report import text_table
 from card_envs.arena.tournament import play_tournament
@@ -96,6 +97,31 @@ def assert_same_run(one: Path, other: Path) -> None:
         np.testing.assert_array_equal(array, others[name], err_msg=name)
 
 
+def members(path: Path) -> dict[str, bytes]:
+    """The files in a zip."""
+    with zipfile.ZipFile(path) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def pack(path: Path, content: dict[str, bytes]) -> None:
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, member in content.items():
+            archive.writestr(name, member)
+
+
+def contents(folder: Path) -> dict[Path, bytes]:
+    """All files of a run but the log, which a running process adds to."""
+    return {path: path.read_bytes() for path in folder.iterdir() if path.is_file()}
+
+
+def curves(folder: Path) -> dict[str, list[tuple[int, float]]]:
+    """What TensorBoard shows of a run: (step, value) by tag; without the speed, which no two runs share."""
+    log = EventAccumulator(str(folder / "tensorboard"))
+    log.Reload()
+    tags = set(log.Tags()["scalars"]) - {"time/fps"}
+    return {tag: [(event.step, event.value) for event in log.Scalars(tag)] for tag in tags}
+
+
 def refused(capsys, *arguments: str | Path) -> str:
     """The one line that the command says to bad input."""
     capsys.readouterr()
@@ -123,6 +149,7 @@ def test_run_folder_is_complete(straight):
         "config.yaml",
         "final_model.zip",
         "run.json",
+        "table.txt",
         "tensorboard",
     }
     config = yaml.safe_load((straight / "config.yaml").read_text())
@@ -140,7 +167,6 @@ def test_run_folder_is_complete(straight):
 
 
 def test_log_holds_losses_evaluations_and_games(straight):
-    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
     log = EventAccumulator(str(straight / "tensorboard"))
     log.Reload()
@@ -206,7 +232,6 @@ def test_runs_without_a_folder_get_one_each(tmp_path, monkeypatch):
 def test_best_model_is_that_of_the_best_evaluation(straight):
     with zipfile.ZipFile(straight / "checkpoint.zip") as archive:
         progress = json.loads(archive.read("values.json"))["progress"]
-    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
     log = EventAccumulator(str(straight / "tensorboard"))
     log.Reload()
@@ -248,6 +273,73 @@ def test_run_ends_with_a_table_of_its_best_model_among_each_built_in_policy(tmp_
     assert play_tournament(game, policies, games=9, seed=0).payoff(1, 2) != play_tournament(
         game, policies, games=9, seed=FRESH_DEALS
     ).payoff(1, 2)
+
+
+# --- what a run says
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ("100", " · 128 steps (100 asked for; updates come every n_envs * n_steps = 64) · 8 games at once · "),
+        ("1", " · 64 steps (1 asked for; "),
+        ("128", " · 128 steps · 8 games at once · "),
+    ],
+)
+def test_first_line_says_how_many_steps_whole_rollouts_make(asked, said, tmp_path, capsys):
+    config = config_file(tmp_path, eval_freq=10_000)
+    out = train(config, tmp_path / "run", "--total-timesteps", asked)
+    assert said in capsys.readouterr().out.partition("\n")[0]
+    assert main(["train", "icarus_club", "--resume", str(out), "--total-timesteps", "200"]) == 0
+    assert " · 256 steps (200 asked for; " in capsys.readouterr().out.partition("\n")[0]
+
+
+@pytest.mark.parametrize(("games", "deals"), [(1, 2), (8, 2), (29, 9), (30, 10)])
+def test_evaluation_from_few_deals_has_no_interval_and_says_how_many_it_takes(games, deals, tmp_path, capsys):
+    train(config_file(tmp_path, eval_games=games), tmp_path / "run", "--total-timesteps", "64")
+    said = capsys.readouterr().out.partition("best model at ")[0]
+    few = (
+        f"an evaluation plays {deals} deals, each from every seat: too few for an interval, which needs eval_games: 30"
+    )
+    assert said.count(few) == (deals < 10)
+    assert ("±" in said) == (deals >= 10)
+    assert "64 steps · return against random " in said
+
+
+# --- the log
+
+
+def test_log_has_one_value_a_step(straight):
+    shown = curves(straight)
+    rollouts = list(range(64, 513, 64))
+    assert shown.keys() >= {"train/loss", "train/entropy_loss", "train/clip_range"}
+    for tag, curve in shown.items():
+        # what an update tells is logged after the rollout that follows it, evaluated or not
+        due = {"eval": [128, 256, 384, 512], "train": rollouts[1:], "game": rollouts}[tag.partition("/")[0]]
+        steps = [step for step, _ in curve]
+        if tag == "game/illegal_actions" or not tag.startswith("game/"):
+            assert steps == due, tag
+        else:  # a rollout in which no game has ended
+            assert sorted(set(steps)) == steps
+            assert set(steps) <= set(due)
+
+
+def test_log_of_a_run_that_was_killed_again_and_again_is_that_of_one_that_was_not(straight, tmp_path):
+    """Before any checkpoint, between an evaluation's log and its checkpoint, in mid-rollout."""
+    out = tmp_path / "run"
+    arguments: list[str | Path] = ["--config", config_file(tmp_path), "--out", out, "--seed", "7"]
+    kill = (
+        "import os, card_envs.training.callbacks as c; calls = iter(range(99)); real = {0}\n"
+        "def die(*given):\n if next(calls) == {1}: os._exit(9)\n return real(*given)\n{0} = die"
+    )
+    moments = {"save_checkpoint": 0, "RunCallback.checkpoint": 1, "RunCallback._on_step": 12}
+    for moment, call in moments.items():
+        killed = command(*arguments, before=kill.format(f"c.{moment}", call))
+        assert subprocess.run(killed, cwd=ROOT, timeout=120, stdout=subprocess.DEVNULL).returncode == 9
+        arguments = ["--resume", out]
+    assert main(["train", "icarus_club", "--resume", str(out)]) == 0
+    assert_same_run(straight, out)
+    assert curves(out) == curves(straight)
 
 
 # --- stopped and resumed
@@ -363,14 +455,11 @@ def test_folder_with_settings_in_old_spelling_goes_on(straight, tmp_path):
     old |= {"late_start": late["share"], "late_from": late["from"], "late_policy": late["policy"]}
     old |= {f"warm_{key}": value for key, value in pretrain.items()}
     (out / "config.yaml").write_text(yaml.safe_dump(old))
-    with zipfile.ZipFile(out / "checkpoint.zip") as archive:
-        members = {name: archive.read(name) for name in archive.namelist()}
-    values = json.loads(members["values.json"])
+    content = members(out / "checkpoint.zip")
+    values = json.loads(content["values.json"])
+    del values["sha256"]
     values["config"] = {key: value for key, value in old.items() if key != "n_timesteps"}
-    members["values.json"] = json.dumps(values).encode()
-    with zipfile.ZipFile(out / "checkpoint.zip", "w") as archive:
-        for name, content in members.items():
-            archive.writestr(name, content)
+    pack(out / "checkpoint.zip", content | {"values.json": json.dumps(values).encode()})
     assert main(["train", "icarus_club", "--resume", str(out), "--total-timesteps", "512"]) == 0
     assert yaml.safe_load((out / "config.yaml").read_text())["late_start"] == late
 
@@ -450,6 +539,32 @@ def test_settings_edited_in_a_run_folder_are_refused(finished, capsys):
     assert "num_players = 3" in refused(capsys, "--resume", finished)
 
 
+def test_folder_belongs_to_one_process_at_a_time(straight, finished, tmp_path, capsys):
+    """Of two runs that are started into one folder, or resumed from one, the second is told so and changes nothing."""
+    config = config_file(tmp_path)
+    out = tmp_path / "run"
+    slowly = (
+        "import time; from card_envs.training.callbacks import RunCallback; end = RunCallback._on_rollout_end; "
+        "RunCallback._on_rollout_end = lambda self: (end(self), time.sleep(60))"
+    )
+    arguments = ["--config", config, "--out", out, "--seed", "7"]
+    process = subprocess.Popen(command(*arguments, before=slowly), cwd=ROOT, stdout=subprocess.DEVNULL)
+    try:
+        while not (out / "checkpoint.zip").exists():
+            assert process.poll() is None
+            time.sleep(0.01)
+        before = contents(out)
+        in_use = f"{out} is in use by another process: wait until that has ended"
+        assert refused(capsys, *arguments) == in_use
+        assert refused(capsys, "--resume", out) == in_use
+        assert contents(out) == before
+    finally:
+        process.kill()
+        process.wait()
+    assert main(["train", "icarus_club", "--resume", str(out)]) == 0
+    assert_same_run(straight, out)
+
+
 # --- bad input
 
 
@@ -478,7 +593,9 @@ def test_folder_that_holds_something_is_never_written_into(tmp_path, capsys):
     config = config_file(tmp_path)
     message = refused(capsys, "--config", config, "--out", tmp_path)
     assert message == f"{tmp_path} is not an empty folder: name another one, or --resume {tmp_path}"
-    assert "is not an empty folder" in refused(capsys, "--config", config, "--out", config)
+    assert refused(capsys, "--config", config, "--out", config) == f"{config} is a file; a run needs a folder"
+    assert "the name of the run folder is empty" in refused(capsys, "--config", config, "--out", "")
+    assert "names no run folder" in refused(capsys, "--resume", "")
     assert [path.name for path in tmp_path.iterdir()] == ["tiny.yaml"]
 
 
