@@ -25,6 +25,7 @@ from card_envs.games.icons.state import (
     MAX_SCORE,
     MAX_SKIPS,
     MAX_TOKENS,
+    MOST_COPIES,
     NO_GOAL,
     NUM_CARDS,
     NUM_CATEGORIES,
@@ -63,7 +64,6 @@ PER_HAND, PER_SCORE, PER_SKIP, PER_GAIN, PER_LEAD, PER_CHANGE, PER_PILE, PER_TYP
     for scale in (MAX_HAND, MAX_SCORE, MAX_SKIPS, MAX_GAIN, 2 * MAX_LEAD, 2 * MAX_CHANGE, MAX_PILE, NUM_TYPES)
 )
 ONE, HALF, NOTHING = np.float32(1.0), np.float32(0.5), np.float32(0.0)
-ALL_COPIES = COPIES.astype(np.float32)
 ALL_BOUNDS = MAX_PLAYERS * NUM_TYPES
 PER_COPY = (1.0 / COPIES).astype(np.float32)
 PER_COPY_OF_SEATS = np.tile(PER_COPY, MAX_PLAYERS)
@@ -207,11 +207,11 @@ def observe_hidden_cards(s, seat, at, out):
     unseen = out[at.unseen : at.unseen + NUM_TYPES]
     hand, discards = s.hand[seat], s.discards
     sure = s.at_least[seat]
-    for card in range(NUM_TYPES):
-        count = ALL_COPIES[card] - np.float32(hand[card]) - np.float32(discards[card])
+    for card in range(NUM_TYPES):  # in bytes the compiler takes most types at once
+        count = np.int8(MOST_COPIES[card] - hand[card] - discards[card])
         for other in range(MAX_PLAYERS):
-            count -= np.float32(sure[other, card])
-        unseen[card] = count
+            count = np.int8(count - sure[other, card])
+        unseen[card] = np.float32(count)
     for k in range(NUM_SLOTS):
         unseen[np.uintp(max(s.slot[k], 0))] -= np.float32((s.slot_known[seat, k] == 1) & (s.slot[k] >= 0))
     if s.put_back[seat] > 0:
@@ -226,16 +226,15 @@ def observe_hidden_cards(s, seat, at, out):
     right = np.int64(seat) * NUM_TYPES
     left = (n - 1) * NUM_TYPES - right
     least, most = s.at_least[seat].reshape(ALL_BOUNDS), s.at_most[seat].reshape(ALL_BOUNDS)
-    show_bounds(least[right + NUM_TYPES :], left, out[at.at_least :])
-    show_bounds(most[right + NUM_TYPES :], left, out[at.at_most :])
-    show_bounds(least, right, out[at.at_least + left :])
-    show_bounds(most, right, out[at.at_most + left :])
+    show_bounds(least[right + NUM_TYPES :], most[right + NUM_TYPES :], left, out[at.at_least :], out[at.at_most :])
+    show_bounds(least, most, right, out[at.at_least + left :], out[at.at_most + left :])
 
 
 @jit
-def show_bounds(bounds, size, out):
+def show_bounds(least, most, size, out_least, out_most):
     for i in range(size):
-        out[i] = np.float32(bounds[i]) * PER_COPY_OF_SEATS[i]
+        out_least[i] = np.float32(least[i]) * PER_COPY_OF_SEATS[i]
+        out_most[i] = np.float32(most[i]) * PER_COPY_OF_SEATS[i]
 
 
 @jit
