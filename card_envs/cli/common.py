@@ -96,7 +96,9 @@ def run(function: Callable[[argparse.Namespace], object], args: argparse.Namespa
     except (CardEnvsError, OSError) as error:
         print(f"error: {' '.join(str(error).split())}", file=sys.stderr)
         return BAD_INPUT
-    except MemoryError:
+    except (MemoryError, RuntimeError) as error:
+        if not isinstance(error, MemoryError) and "can't allocate memory" not in str(error):  # which PyTorch says
+            raise
         print("error: not enough memory: ask for less at once", file=sys.stderr)
         return BAD_INPUT
     except Stopped as stopped:

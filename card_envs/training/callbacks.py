@@ -81,7 +81,7 @@ class RunCallback(BaseCallback):
             restore()
 
     def _on_training_start(self) -> None:
-        self.bar = progress_bar(self.config.n_timesteps, "steps", initial=self.num_timesteps)
+        self.bar = progress_bar(self.config.last_step(self.num_timesteps), "steps", initial=self.num_timesteps)
         self.started, self.first_step = time.perf_counter(), self.num_timesteps
         if self.deals < MIN_DEALS:
             self.bar.write(
@@ -149,7 +149,7 @@ class RunCallback(BaseCallback):
         seconds = time.perf_counter() - self.started
         speed = (self.num_timesteps - self.first_step) / seconds if seconds else 0.0
         text = " · ".join(
-            f"{name} {result if result.samples >= MIN_DEALS else format(result.mean, '+.3f')}"
+            f"{name} {result if self.deals >= MIN_DEALS and result.half_width > 0 else format(result.mean, '+.3f')}"
             for name, result in results.items()
         )
         self.bar.write(f"{self.num_timesteps:>10,} steps · return against {text} · {speed:,.0f} steps/s")

@@ -333,9 +333,8 @@ def learn(
 
 def first_line(game: Game, config: Config, done: int) -> str:
     """What is going to be played; updates come after whole rollouts, so that may be more than was asked for."""
-    rollout = config.n_envs * config.n_steps
-    played = done + -(-(config.n_timesteps - done) // rollout) * rollout
-    asked = ""
+    played, asked = config.last_step(done), ""
     if played != config.n_timesteps:
+        rollout = config.n_envs * config.n_steps
         asked = f" ({config.n_timesteps:,} asked for; updates come every n_envs * n_steps = {rollout:,})"
     return f"{game!r} · {played:,} steps{asked} · {config.n_envs} games at once"

@@ -35,7 +35,8 @@ POOL = ("self", "snapshots")  # opponents besides policies by name
 ACTIVATIONS = {"tanh": "Tanh", "relu": "ReLU"}
 MAX_BYTES, MAX_VALUES = 100_000, 10_000  # of a file; aliases are counted as what they stand for
 MAX_WHOLE = 10**12
-MAX_WIDTH, MAX_WEIGHTS = 65_536, 100_000_000  # of a layer; between a network's hidden layers
+MAX_SNAPSHOTS = 100  # each holds a network, and takes one of the 125 places for policies in a batch of games
+MAX_WIDTH, MAX_WEIGHTS = 65_536, 20_000_000  # of a layer; between a network's hidden layers
 
 # --- values, each with the words that say what is allowed
 
@@ -201,7 +202,9 @@ class Config(_Settings):
     env_kwargs: dict[str, Any] = Field(default_factory=dict)
     opponents: Opponents = Field(default_factory=lambda: {"self": 1.0})
     snapshot_freq: FromOne = 250_000
-    max_snapshots: FromZero = 3
+    max_snapshots: Annotated[
+        int, Field(ge=0, le=MAX_SNAPSHOTS), BeforeValidator(_whole), _says(f"a whole number from 0 to {MAX_SNAPSHOTS}")
+    ] = 3
     late_start: LateStart = LateStart()
     pretrain: Pretrain = Pretrain()
     eval_freq: FromOne = 250_000
@@ -245,6 +248,11 @@ class Config(_Settings):
                 "together", "policy_kwargs.net_arch has no layer for pi; OptionsPolicy needs one or more"
             )
         return self
+
+    def last_step(self, done: int = 0) -> int:
+        """The learner decision at which a run ends that has `done` so many: updates come after whole rollouts."""
+        rollout = self.n_envs * self.n_steps
+        return done + -(-max(0, self.n_timesteps - done) // rollout) * rollout
 
     def but(self, **changes: Any) -> Config:
         """This configuration with some values changed, and checked anew."""

@@ -86,7 +86,7 @@ WRONG = {
     "n_envs": (["0", "2.5", "many"], "a whole number"),
     "batch_size": (["1", "0", "null"], "a whole number"),
     "n_epochs": (["0", "1.1"], "a whole number"),
-    "max_snapshots": (["-1", "x"], "a whole number"),
+    "max_snapshots": (["-1", "x", "101"], "a whole number from 0 to 100"),
     "eval_games": (["0"], "a whole number"),
     "learning_rate": (["fast", "lin_", "lin_x", "lin_-1", "lin_nan", "lin_inf", "0", "-1", "true", "null"], "a number"),
     "clip_range": (["lin_two", "0", "[0.2]"], "a number"),
@@ -178,6 +178,13 @@ def test_linear_schedule_falls_to_nothing():
     fall = schedule("lin_0.5")
     assert [fall(progress) for progress in (1.0, 0.5, 0.0)] == pytest.approx([0.5, 0.25, 0.0])
     assert schedule(0.5) == 0.5
+
+
+@pytest.mark.parametrize(
+    ("asked", "done", "last"), [(1, 0, 64), (64, 0, 64), (65, 0, 128), (200, 64, 256), (64, 64, 64)]
+)
+def test_run_ends_with_a_whole_rollout(asked, done, last):
+    assert Config(n_timesteps=asked, n_envs=8, n_steps=8, batch_size=64).last_step(done) == last
 
 
 @pytest.mark.parametrize("text", ["", "[1, 2]", "7", "just words", "null"])
@@ -337,7 +344,7 @@ def test_old_and_new_spellings_side_by_side_are_refused(text, expected, path):
         ("pretrain: {position: 5}", "pretrain: unknown key 'position'; did you mean 'positions'?"),
         ("policy_kwargs: {net_arch: {pj: [8]}}", "policy_kwargs.net_arch is {'pj': [8]}; allowed: a list of whole"),
         ("policy_kwargs: {net_arch: [70_000]}", "policy_kwargs.net_arch is [70000]; allowed: a list of whole numbers"),
-        ("policy_kwargs: {net_arch: [60_000, 60_000]}", "with up to 100,000,000 weights between them"),
+        ("policy_kwargs: {net_arch: [60_000, 60_000]}", "with up to 20,000,000 weights between them"),
         ("{policy: OptionsPolicy, policy_kwargs: {net_arch: []}}", "has no layer for pi; OptionsPolicy"),
         (
             "{policy: OptionsPolicy, policy_kwargs: {net_arch: {vf: [8]}}}",
