@@ -343,8 +343,8 @@ def load_config(path: str | Path) -> Config:
         raise CardEnvsError(f"{path}: {line}{error.problem or error}") from None
     except CardEnvsError:
         raise
-    except (ValueError, yaml.YAMLError, RecursionError) as error:
-        raise CardEnvsError(f"{path}: no YAML: {str(error)[:200]}") from None
+    except Exception as error:  # PyYAML raises whatever it meets on the way, such as a KeyError for `!!bool x`
+        raise CardEnvsError(f"{path}: no YAML: {type(error).__name__}: {' '.join(str(error).split())[:200]}") from None
     return parse_config(data, str(path))
 
 

@@ -357,11 +357,25 @@ def test_message_names_the_place_the_value_and_what_is_allowed(text, expected, p
     assert expected in refused(path, text)
 
 
-@pytest.mark.parametrize("content", [b"\xff\xfe\x00", b"a: \x00", b"a: 2001-99-99", b"[" * 5000])
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"\xff\xfe\x00",
+        b"a: \x00",
+        b"a: 2001-99-99",
+        b"[" * 5000,
+        b"gamma: !!timestamp x",
+        b"gamma: !!bool x",
+        b"gamma: !!int ''",
+        b"gamma: !!float ''",
+        b"gamma: !!binary \xc3\xa9",
+    ],
+)
 def test_files_that_hold_something_else_are_refused(content, path):
     path.write_bytes(content)
-    with pytest.raises(CardEnvsError, match=r"x\.yaml: "):
+    with pytest.raises(CardEnvsError, match=r"x\.yaml: ") as caught:
         load_config(path)
+    assert "\n" not in str(caught.value)
 
 
 def test_missing_file_is_named(path):
