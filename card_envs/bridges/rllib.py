@@ -91,7 +91,6 @@ class CardMultiAgentEnv(MultiAgentEnv):
             config.vector_index += 1
         self._tables = GameBatch(self.game, 1, skip_forced=skip_forced)
         self._tables.drivers[:] = CALLER
-        self._seed(None)
         self._mask = np.zeros(self.game.num_actions, np.int8)  # of the seat that is asked; zeros for nobody
 
     def reset(
@@ -109,8 +108,8 @@ class CardMultiAgentEnv(MultiAgentEnv):
             `observations`, float32 (O,) in [0, 1], and `action_mask`, float32 (A,), 1 = legal.
         """
         seed = checked_seed(seed)
-        if seed is not None:
-            self._seed(seed)
+        if seed is not None or not self._tables.states["rng"].any():  # all zeros: never seeded
+            self._tables.states["rng"] = seed_words(np.random.SeedSequence(seed, spawn_key=self._seed_key), 1)
         self._tables.start(_ROW)
         while not self._tables.advance(_ROW)[0]:  # a game without a decision
             self._tables.start(_ROW)
@@ -161,9 +160,6 @@ class CardMultiAgentEnv(MultiAgentEnv):
         self._tables.drivers[:] = CALLER
         self._tables.states[:] = state.pop("_states")
         self.__dict__.update(state)
-
-    def _seed(self, seed: int | None) -> None:
-        self._tables.states["rng"] = seed_words(np.random.SeedSequence(seed, spawn_key=self._seed_key), 1)
 
     def _ask(self) -> dict[str, Observation]:
         decisions = self._tables.decisions(_ROW)

@@ -71,7 +71,7 @@ class LearnerVectorEnv(BaseVectorEnv):
 
     def seed(self, seed: int | list[int] | None = None) -> list[Any]:
         """Seeds chance and policies of all games; takes effect at the next `reset`."""
-        self._learner.seed(np.random.SeedSequence(seed))
+        self._learner.seed(None if seed is None else np.random.SeedSequence(seed))
         return [seed] * self.env_num
 
     def reset(

@@ -92,7 +92,6 @@ class CardGameEnv(AECEnv[str, dict[str, npt.NDArray[Any]], int]):
         self._seats = {agent: seat for seat, agent in enumerate(self.possible_agents)}
         self._kernels = batch.for_game(game)
         self._states = game.initial.copy()
-        self._states["rng"] = seed_words(None, 1)
         self._mask = np.zeros(game.num_actions, np.int8)
         self._outcome = np.zeros(game.max_chance_values, np.int16)
         self._started = False
@@ -130,7 +129,8 @@ class CardGameEnv(AECEnv[str, dict[str, npt.NDArray[Any]], int]):
         """Deals a new game.
 
         Args:
-            seed: a whole number from 0; None goes on with the generator's stream (at first: fresh entropy).
+            seed: a whole number from 0; None goes on with the generator's stream. The first reset without one draws
+                fresh entropy, so copies of an environment that was never reset play games of their own.
             options: `{"chance": [[KIND, VALUE], ...]}` hands in the first chance events, as they stand in a record
                 (`["first-player", 2]`, `["deck", [...]]`); later ones are drawn. Other keys are ignored, since
                 PettingZoo's checkers pass some.
@@ -142,7 +142,8 @@ class CardGameEnv(AECEnv[str, dict[str, npt.NDArray[Any]], int]):
         handed_in = (options or {}).get("chance", ())
         if not isinstance(handed_in, (list, tuple)):
             raise CardEnvsError(f"options['chance'] is a list of [KIND, VALUE], not {handed_in!r}")
-        rng = self._states["rng"].copy() if seed is None else seed_words(seed, 1)
+        goes_on = seed is None and self._states["rng"].any()  # all zeros: never seeded
+        rng = self._states["rng"].copy() if goes_on else seed_words(seed, 1)
         states = self.game.initial.copy()
         states["rng"] = rng
         for event in handed_in:

@@ -92,7 +92,6 @@ class LearnerBatch:
         self.action_mask = np.ones((num_envs, game.num_actions), np.int8)
         self.running = np.zeros(0, bool)
         self.set_opponents(opponents)
-        self.seed(None)
 
     def _checked_seat(self, seat: Any) -> int:
         if seat is None:
@@ -129,12 +128,22 @@ class LearnerBatch:
             by_driver[driver] += share
         self._shares = by_driver / by_driver.sum()
 
-    def seed(self, seed: int | np.random.SeedSequence | None) -> None:
-        """Seeds chance and policies of all games; takes effect at the next `reset`."""
-        sequence = seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)
+    def seed(self, seed: int | np.random.SeedSequence | None, rows: npt.NDArray[np.int64] | None = None) -> None:
+        """Seeds chance and policies of the games at `rows` (all by default); takes effect at their next `reset`.
+
+        None means fresh entropy. Before the first `reset` it is drawn by that `reset` and no earlier: copies and forks
+        made before it play games of their own.
+        """
+        rows = self._all if rows is None else rows
+        if seed is None and not len(self.running):
+            self.tables.rngs[rows] = 0  # a state that no generator is ever in, see `reset`
+        else:
+            self._sow(seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed), rows)
+
+    def _sow(self, sequence: np.random.SeedSequence, rows: npt.NDArray[np.int64]) -> None:
         chance, policies = sequence.spawn(2)
-        self.tables.states["rng"] = seed_words(chance, self.num_envs)
-        self.tables.rngs[:] = seed_words(policies, self.num_envs)
+        self.tables.states["rng"][rows] = seed_words(chance, len(rows))
+        self.tables.rngs[rows] = seed_words(policies, len(rows))
 
     def reset(self, rows: npt.NDArray[np.int64] | None = None) -> None:
         """Deals fresh games at `rows` (all by default) and plays on to the learner's first decision in each."""
@@ -143,6 +152,9 @@ class LearnerBatch:
             self.observation = np.zeros_like(self.observation)
             self.action_mask = np.ones_like(self.action_mask)
             self.running = np.zeros(self.num_envs, bool)
+        unseeded = rows[~self.tables.rngs[rows].any(axis=1)]
+        if len(unseeded):
+            self._sow(np.random.SeedSequence(), unseeded)
         waiting = self._deal(rows)
         while len(waiting):  # games that ended before the learner was asked
             waiting = self._deal(waiting)
