@@ -272,8 +272,9 @@ class Game:
         Raises:
             CardEnvsError: the value can't be drawn here; the message says what was expected.
         """
-        due = np.zeros(self.max_chance_values, np.int16)
-        count = self.rules.draw_chance(state.copy(), due)
+        due, drawing = np.zeros(self.max_chance_values, np.int16), state.copy()
+        drawing.rng = 1  # whatever is drawn will do; a generator of zeros would never draw anything
+        count = self.rules.draw_chance(drawing, due)
         return self.chances[state.chance - 1].from_json(value, due[:count], self.num_players)
 
     def chance_range(self, state: Any) -> int:

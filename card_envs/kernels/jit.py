@@ -148,10 +148,10 @@ def jit(function: Callable[..., Any], *, game: str = "", rules: Any = None) -> A
     # A hand-written player calls its parts from many places: all of them inlined can take minutes and gigabytes.
     inline = not function.__module__.endswith(".heuristic")
     dispatcher = numba.njit(nogil=True, error_model="numpy", forceinline=inline)(function)
-    if not Path(inspect.getfile(function)).is_file():
+    sources = [function] + ([rules.py_func] if rules is not None else [])
+    if not all(Path(inspect.getfile(source)).is_file() for source in sources):
         return dispatcher  # typed in somewhere: no file tells whether it has changed
     module = function.__module__.rpartition("card_envs.")[2]
     name = ".".join(part for part in (module, function.__name__, game) if part)
-    folders = [_folder(function)] + ([_folder(rules.py_func)] if rules is not None else [])
-    _attach_cache(dispatcher, function, name, _stamp(*folders))
+    _attach_cache(dispatcher, function, name, _stamp(*map(_folder, sources)))
     return dispatcher
