@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from card_envs.kernels.jit import jit
+from card_envs.kernels.jit import borrow, jit
 from card_envs.kernels.rng import random_legal, split
 from card_envs.kernels.state import RUNNING
 
@@ -125,6 +125,7 @@ def _build(name: str, rules: Any) -> Kernels:
 
     @compiled
     def start(states, rows, initial, outcome):
+        states, rows, initial, outcome = borrow(states, rows, initial, outcome)
         for i in range(rows.shape[0]):
             fresh(states, rows[i], initial, outcome)
 
@@ -148,6 +149,7 @@ def _build(name: str, rules: Any) -> Kernels:
 
     @compiled
     def observe_rows(states, rows, seats, at, out):
+        states, rows, seats, at, out = borrow(states, rows, seats, at, out)
         for i in range(rows.shape[0]):
             observe_seat(states[rows[i]], seats[i], at[0], out[i])
 
@@ -172,6 +174,7 @@ def _build(name: str, rules: Any) -> Kernels:
 
     @compiled
     def ask(states, rows, at, obs, masks):
+        states, rows, at, obs, masks = borrow(states, rows, at, obs, masks)
         for i in range(rows.shape[0]):
             s = states[rows[i]]
             observe_seat(s, s.player, at[0], obs[i])
@@ -185,6 +188,7 @@ def _build(name: str, rules: Any) -> Kernels:
 
     @compiled
     def act(states, rows, actions, mask, outcome, counts, log):
+        states, rows, actions, mask, outcome, counts, log = borrow(states, rows, actions, mask, outcome, counts, log)
         for i in range(rows.shape[0]):
             s = states[rows[i]]
             if s.end != RUNNING or s.chance != 0:
@@ -204,6 +208,9 @@ def _build(name: str, rules: Any) -> Kernels:
 
     @compiled
     def advance(states, rows, drivers, skip_forced, rngs, mask, outcome, counts, log, who):
+        states, rows, drivers, rngs, mask, outcome, counts, log, who = borrow(
+            states, rows, drivers, rngs, mask, outcome, counts, log, who
+        )
         for i in range(rows.shape[0]):
             row = rows[i]
             s = states[row]
@@ -223,6 +230,7 @@ def _build(name: str, rules: Any) -> Kernels:
 
     @compiled
     def decide(states, rows, driver, rngs, mask, actions):
+        states, rows, rngs, mask, actions = borrow(states, rows, rngs, mask, actions)
         for i in range(rows.shape[0]):
             s = states[rows[i]]
             options = legal_actions(s, mask)
@@ -230,6 +238,7 @@ def _build(name: str, rules: Any) -> Kernels:
 
     @compiled
     def fast_forward(states, rows, decisions, driver, rngs, mask, outcome):
+        states, rows, decisions, rngs, mask, outcome = borrow(states, rows, decisions, rngs, mask, outcome)
         before = states[:1].copy()
         for i in range(rows.shape[0]):
             s = states[rows[i]]
@@ -253,29 +262,37 @@ def _build(name: str, rules: Any) -> Kernels:
             returns(s, paid)
 
     @compiled
+    def value_row(s, seat, playouts, length, driver, luck, mask, outcome, paid, legal, copies, seed, rng, out):
+        luck, mask, outcome, paid, legal = borrow(luck, mask, outcome, paid, legal)
+        copies, seed, rng, out = borrow(copies, seed, rng, out)
+        for _ in range(playouts):
+            copies[0] = s
+            resample_state(copies[0], seat, luck)
+            split(luck, seed)
+            for action in range(legal.shape[0]):
+                if legal[action]:
+                    copies[1] = copies[0]
+                    rng[:] = seed
+                    move(copies[1], action, outcome)
+                    play_out(copies[1], length, driver, rng, mask, outcome, paid)
+                    out[action] += paid[seat] / playouts
+
+    @compiled
     def value_actions(states, rows, playouts, length, driver, rngs, mask, outcome, out):
         copies, legal = np.concatenate((states[:1], states[:1])), np.empty_like(mask)
         paid = np.zeros(states[0].winner.shape[0])
         seed, rng = np.zeros(2, np.uint64), np.zeros(2, np.uint64)
         out[:] = 0.0
         for i in range(rows.shape[0]):
-            legal_actions(states[rows[i]], legal)
-            seat = states[rows[i]].player
-            for _ in range(playouts[i]):
-                copies[0] = states[rows[i]]
-                resample_state(copies[0], seat, rngs[rows[i]])
-                split(rngs[rows[i]], seed)
-                for action in range(legal.shape[0]):
-                    if legal[action]:
-                        copies[1] = copies[0]
-                        s = copies[1]
-                        rng[:] = seed
-                        move(s, action, outcome)
-                        play_out(s, length, driver, rng, mask, outcome, paid)
-                        out[i, action] += paid[seat] / playouts[i]
+            s, luck = states[rows[i]], rngs[rows[i]]
+            legal_actions(s, legal)
+            value_row(
+                s, s.player, playouts[i], length, driver, luck, mask, outcome, paid, legal, copies, seed, rng, out[i]
+            )
 
     @compiled
     def play(states, initial, rngs, steps, at, obs, mask, outcome):
+        states, initial, rngs, at, obs, mask, outcome = borrow(states, initial, rngs, at, obs, mask, outcome)
         for row in range(states.shape[0]):
             s = states[row]
             for _ in range(steps):

@@ -21,13 +21,13 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from card_envs.kernels import batch
 from card_envs.kernels.batch import HEURISTIC
-from card_envs.kernels.jit import jit
+from card_envs.kernels.jit import borrow, jit
 from card_envs.kernels.rng import below, split
 from card_envs.kernels.state import RUNNING
 
@@ -37,13 +37,34 @@ if TYPE_CHECKING:
 NODES = 4  # room in the tree, per simulation: one new node each, and those of decisions with one option
 DEPTH = 256  # longest path in the tree
 BELIEF = 0.5  # the heuristic's part in the prior
+ROOT, NONE = 0, -1
+
+
+class Tree(NamedTuple):
+    """Room for N nodes; what is said of a node is said of the action that led to it.
+
+    Attributes:
+        child: int32, (N,). Its first child, `NONE` for none.
+        sibling: int32, (N,). The next child of its parent, `NONE` for none.
+        action: int32, (N,).
+        visits: int32, (N,). How many simulations went through it.
+        available: int32, (N,). In how many simulations it was to be had.
+        total: float32, (N, max players). The sum of every seat's returns.
+    """
+
+    child: Any
+    sibling: Any
+    action: Any
+    visits: Any
+    available: Any
+    total: Any
 
 
 def for_game(game: Game | type[Game]) -> Callable[..., Any]:
     """The search kernel of a game, compiled (or found on disk) when it is first used.
 
-    It is `(states, rows, simulations, exploration, length, driver, rngs, mask, value, visits, values)`: for the seat to
-    act at each row, `simulations` simulations with playouts of `length` decisions answered by `driver` (`RANDOM` or
+    It is `(states, rows, simulations, exploration, length, driver, rngs, mask, outcome, visits, values)`: for the seat
+    to act at each row, `simulations` simulations with playouts of `length` decisions answered by `driver` (`RANDOM` or
     `HEURISTIC`). Into `visits[i, a]` (int64, (len(rows), A)) how many went through the action a, and into
     `values[i, a]` (float64) that seat's mean return in them. `exploration` is the weight of curiosity, in units of
     returns.
@@ -58,81 +79,76 @@ def _build(name: str, rules: Any, move: Any, play_out: Any) -> Callable[..., Any
     legal_actions, resample, heuristic = rules.legal_actions, rules.resample, rules.heuristic
 
     @compiled
-    def search(states, rows, simulations, exploration, length, driver, rngs, mask, value, visits, values):
-        copy, root_mask, players = states[:1].copy(), np.empty_like(mask), states[0].winner.shape[0]
-        limit = NODES * simulations + 1  # beyond it only the root gets children
-        first, sibling, action_of, tried, available, total = new_tree(limit + mask.shape[0], players)
-        seeds, rng = np.empty((simulations, 2), np.uint64), np.empty(2, np.uint64)
-        path, child_of, paid = np.empty(DEPTH, np.int64), np.empty(mask.shape[0], np.int64), np.zeros(players)
+    def grow(tree, root, luck, simulations, exploration, length, driver, mask, outcome, scratch):
+        """Carries out all simulations of one decision, the one of the state `root`."""
+        tree = Tree(*borrow(*tree))
+        luck, mask, outcome = borrow(luck, mask, outcome)
+        copy, root_mask, child_of, path, paid, seeds, rng = borrow(*scratch)
+        s, seat = copy[0], root.player
+        limit = tree.visits.shape[0] - mask.shape[0]  # beyond it only the root gets children
+        legal_actions(root, root_mask)
+        for k in range(simulations):
+            split(luck, seeds[k])
+        expand(tree, ROOT, NONE, NONE)
+        nodes = 1
+        for _ in range(simulations):
+            path[0] = node = ROOT
+            depth, growing = 1, True
+            while growing:
+                if node == ROOT:
+                    mask[:] = root_mask
+                    player, options = seat, count_options(mask)
+                else:
+                    options, player = legal_actions(s, mask), s.player
+                suggested = NONE
+                if driver == HEURISTIC and options > 1:
+                    suggested = heuristic(s, mask, rng) if node else heuristic(root, mask, luck)
+                action = select(
+                    tree, node, player, mask, options, suggested, exploration, child_of, rng if node else luck
+                )
+                child = child_of[action]
+                if child == NONE:
+                    if node != ROOT and nodes >= limit:
+                        break
+                    child = nodes
+                    expand(tree, child, node, action)
+                    nodes += 1
+                    growing = options == 1
+                if node == ROOT:  # only now is known which hidden state this simulation meets
+                    rng[:] = seeds[tree.visits[child]]
+                    copy[0] = root
+                    resample(s, seat, rng)
+                move(s, action, outcome)
+                path[depth] = node = child
+                depth += 1
+                growing = growing and s.end == RUNNING and depth < path.shape[0]
+            play_out(s, length, driver, rng, mask, outcome, paid)
+            backup(tree, path[:depth], paid)
+
+    @compiled
+    def search(states, rows, simulations, exploration, length, driver, rngs, mask, outcome, visits, values):
+        actions, players = mask.shape[0], states[0].winner.shape[0]
+        tree = new_tree(NODES * simulations + 1 + actions, players)
+        scratch = (
+            states[:1].copy(),
+            np.empty_like(mask),
+            np.empty(actions, np.int64),
+            np.empty(1 + DEPTH, np.int64),
+            np.zeros(players),
+            np.empty((simulations, 2), np.uint64),
+            np.empty(2, np.uint64),
+        )
         for i in range(rows.shape[0]):
-            legal_actions(states[rows[i]], root_mask)
-            seat = states[rows[i]].player
-            for k in range(simulations):
-                split(rngs[rows[i]], seeds[k])
-            add_node(0, -1, -1, first, sibling, action_of, tried, available, total)
-            nodes = 1
-            for _ in range(simulations):
-                s = copy[0]
-                node, depth, growing = 0, 0, True
-                while growing:
-                    if node == 0:
-                        mask[:] = root_mask
-                        player, options = seat, count_options(mask)
-                    else:
-                        options, player = legal_actions(s, mask), s.player
-                    fresh = find_children(node, mask, child_of, first, sibling, action_of, available)
-                    if driver == HEURISTIC and options > 1:
-                        asked, luck = (s, rng) if node else (states[rows[i]], rngs[rows[i]])
-                        action = heuristic(asked, mask, luck)
-                        action = best_guided(action, options, node, player, mask, child_of, tried, total, exploration)
-                    elif fresh > 0:
-                        action = pick_fresh(mask, child_of, below(rng if node else rngs[rows[i]], fresh))
-                    else:
-                        action = best_child(player, mask, child_of, tried, available, total, exploration)
-                    child = child_of[action]
-                    if child < 0:
-                        if node > 0 and nodes >= limit:
-                            break
-                        child = nodes
-                        add_node(child, node, action, first, sibling, action_of, tried, available, total)
-                        nodes += 1
-                        growing = options == 1
-                    if node == 0:  # only now is known which hidden state this simulation meets
-                        rng[:] = seeds[tried[child]]
-                        copy[0] = states[rows[i]]
-                        resample(s, seat, rng)
-                    move(s, action, value)
-                    path[depth] = child
-                    depth += 1
-                    node = child
-                    growing = growing and s.end == RUNNING and depth < DEPTH
-                play_out(s, length, driver, rng, mask, value, paid)
-                tried[0] += 1
-                for p in range(players):
-                    total[0, p] += paid[p]
-                for k in range(depth):
-                    tried[path[k]] += 1
-                    for p in range(players):
-                        total[path[k], p] += paid[p]
-            visits[i] = 0
-            values[i] = 0.0
-            child = first[0]
-            while child >= 0:
-                visits[i, action_of[child]] = tried[child]
-                values[i, action_of[child]] = total[child, seat] / tried[child]
-                child = sibling[child]
+            root, luck = states[rows[i]], rngs[rows[i]]
+            grow(tree, root, luck, simulations, exploration, length, driver, mask, outcome, scratch)
+            read_root(tree, root.player, visits[i], values[i])
 
     return search
 
 
 @jit
 def new_tree(room, players):
-    """Arrays for `room` nodes. Node 0 is the root; what is said of a node is said of the action that led to it.
-
-    In order: its first child (-1 for none), the next child of its parent (-1 for none), the action, how many
-    simulations went through it, in how many it was to be had, and the sum of every seat's returns.
-    """
-    return (
+    return Tree(
         np.empty(room, np.int32),
         np.empty(room, np.int32),
         np.empty(room, np.int32),
@@ -143,16 +159,52 @@ def new_tree(room, players):
 
 
 @jit
-def add_node(node, parent, action, first, sibling, action_of, tried, available, total):
-    first[node] = -1
-    sibling[node] = -1
-    if parent >= 0:
-        sibling[node] = first[parent]
-        first[parent] = node
-    action_of[node] = action
-    tried[node] = 0
-    available[node] = 1
-    total[node] = 0.0
+def read_root(tree, seat, visits, values):
+    """How many simulations went through each of the root's actions, and the seat's mean return in them."""
+    visits[:] = 0
+    values[:] = 0.0
+    child = tree.child[ROOT]
+    while child != NONE:
+        visits[tree.action[child]] = tree.visits[child]
+        values[tree.action[child]] = tree.total[child, seat] / tree.visits[child]
+        child = tree.sibling[child]
+
+
+@jit
+def select(tree, node, player, mask, options, suggested, exploration, child_of, rng):
+    """The action that a simulation takes at a node; `child_of` then says which node each legal one leads to.
+
+    `suggested` is the heuristic's choice where that guides the tree, else `NONE`.
+    """
+    fresh = find_children(tree, node, mask, child_of)
+    if suggested != NONE:
+        return best_guided(tree, node, player, mask, options, suggested, exploration, child_of)
+    if fresh > 0:
+        return pick_fresh(mask, child_of, below(rng, fresh))
+    return best_child(tree, player, mask, exploration, child_of)
+
+
+@jit
+def expand(tree, node, parent, action):
+    """Makes `node` the child of `parent` that `action` leads to."""
+    tree.child[node] = NONE
+    tree.sibling[node] = NONE
+    if parent != NONE:
+        tree.sibling[node] = tree.child[parent]
+        tree.child[parent] = node
+    tree.action[node] = action
+    tree.visits[node] = 0
+    tree.available[node] = 1
+    tree.total[node] = 0.0
+
+
+@jit
+def backup(tree, path, paid):
+    """Counts one simulation that went through the nodes of `path` and returned `paid` to the seats."""
+    for k in range(path.shape[0]):
+        tree.visits[path[k]] += 1
+        for p in range(paid.shape[0]):
+            tree.total[path[k], p] += paid[p]
 
 
 @jit
@@ -164,19 +216,20 @@ def count_options(mask):
 
 
 @jit
-def find_children(node, mask, child_of, first, sibling, action_of, available):
-    """Fills `child_of` with the node that each legal action leads to, -1 for none; returns how many have none."""
+def find_children(tree, node, mask, child_of):
+    """Fills `child_of` with the node that each legal action leads to, `NONE` for none; returns how many have none."""
     fresh = 0
     for action in range(mask.shape[0]):
-        child_of[action] = -1
+        child_of[action] = NONE
         fresh += mask[action]
-    child = first[node]
-    while child >= 0:
-        if mask[action_of[child]]:
-            child_of[action_of[child]] = child
-            available[child] += 1
+    child = tree.child[node]
+    while child != NONE:
+        action = tree.action[child]
+        if mask[action]:
+            child_of[action] = child
+            tree.available[child] += 1
             fresh -= 1
-        child = sibling[child]
+        child = tree.sibling[child]
     return fresh
 
 
@@ -184,27 +237,27 @@ def find_children(node, mask, child_of, first, sibling, action_of, available):
 def pick_fresh(mask, child_of, number):
     """The legal action without a node that has this number among them."""
     for action in range(mask.shape[0]):
-        if mask[action] and child_of[action] < 0:
+        if mask[action] and child_of[action] == NONE:
             if number == 0:
                 return action
             number -= 1
-    return -1
+    return NONE
 
 
 @jit
-def best_guided(suggested, options, node, player, mask, child_of, tried, total, exploration):
+def best_guided(tree, node, player, mask, options, suggested, exploration, child_of):
     """PUCT with the heuristic's choice as the prior: half of it there, the rest spread over all options.
 
     An action that was never tried is expected to be worth what the node has been worth so far.
     """
-    best, best_value = -1, -np.inf
-    so_far = total[node, player] / max(tried[node], 1)
-    scale = exploration * math.sqrt(tried[node] + 1.0)
+    best, best_value = NONE, -np.inf
+    so_far = tree.total[node, player] / max(tree.visits[node], 1)
+    scale = exploration * math.sqrt(tree.visits[node] + 1.0)
     for action in range(mask.shape[0]):
         if mask[action]:
             child = child_of[action]
-            count = tried[child] if child >= 0 else 0
-            worth = total[child, player] / count if count > 0 else so_far
+            count = tree.visits[child] if child != NONE else 0
+            worth = tree.total[child, player] / count if count > 0 else so_far
             worth += scale * ((1.0 - BELIEF) / options + (BELIEF if action == suggested else 0.0)) / (1.0 + count)
             if worth > best_value:
                 best, best_value = action, worth
@@ -212,14 +265,14 @@ def best_guided(suggested, options, node, player, mask, child_of, tried, total, 
 
 
 @jit
-def best_child(player, mask, child_of, tried, available, total, exploration):
+def best_child(tree, player, mask, exploration, child_of):
     """UCB1 with the number of simulations in which the action was to be had."""
-    best, best_value = -1, -np.inf
+    best, best_value = NONE, -np.inf
     for action in range(mask.shape[0]):
         child = child_of[action]
-        if child >= 0:
-            worth = total[child, player] / tried[child]
-            worth += exploration * math.sqrt(math.log(available[child]) / tried[child])
+        if child != NONE:
+            worth = tree.total[child, player] / tree.visits[child]
+            worth += exploration * math.sqrt(math.log(tree.available[child]) / tree.visits[child])
             if worth > best_value:
                 best, best_value = action, worth
     return best

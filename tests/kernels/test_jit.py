@@ -17,7 +17,7 @@ import pytest
 
 import card_envs
 from card_envs.kernels import jit as jit_module
-from card_envs.kernels.jit import jit
+from card_envs.kernels.jit import borrow, jit
 
 ROOT = Path(__file__).resolve().parents[2]
 HERE = Path(__file__).resolve().parent
@@ -222,3 +222,22 @@ def test_the_interpreter_plays_the_same_games_bit_for_bit():
     assert printed[0]["games"]
     assert printed[0]["games"] == printed[1]["games"]
     assert np.unique(list(printed[0]["games"].values())).size == len(printed[0]["games"])
+
+
+@numba.njit
+def add_up(states, numbers, out):
+    states, numbers, out = borrow(states, numbers, out)
+    for i in range(numbers.shape[0]):
+        states[i].total += numbers[i]
+        out[:] += numbers[i]
+
+
+def test_borrowed_arrays_are_those_of_the_caller_and_stay_its_own():
+    states, numbers = np.zeros(3, [("total", np.int64)]), np.arange(9.0)[::3]
+    out = np.zeros(2)
+    owners = [sys.getrefcount(array) for array in (states, numbers, out)]
+    for _ in range(5):
+        add_up(states, numbers, out)
+    assert states["total"].tolist() == [0, 15, 30]
+    assert out.tolist() == [45.0, 45.0]
+    assert [sys.getrefcount(array) for array in (states, numbers, out)] == owners

@@ -155,6 +155,20 @@ def test_random_legal_draws_every_legal_action_equally_often_and_no_other():
     assert not too_far(counts[mask == 1], len(out) / 4)
 
 
+def test_random_legal_takes_the_action_with_the_number_that_was_drawn():
+    """Masks of all lengths around a multiple of the eight entries that are looked at together."""
+    generator = np.random.default_rng(0)
+    for length in [*range(1, 34), 65, 102, 300]:
+        for share in (0.0, 0.1, 0.5, 1.0):
+            mask = (generator.random(length) < share).astype(np.int8)
+            mask[generator.integers(length)] = 1
+            out, numbers = np.zeros(40, np.int64), np.zeros(40, np.int64)
+            with np.errstate(over="ignore"):
+                many_legal(r.seed_words(length, 1)[0], mask, mask.sum(), out)
+                many_below(r.seed_words(length, 1)[0], mask.sum(), numbers)
+            np.testing.assert_array_equal(out, np.flatnonzero(mask)[numbers])
+
+
 def test_split_seeds_a_child_from_the_next_two_numbers():
     parent, child = np.array([1, 2], np.uint64), np.zeros(2, np.uint64)
     r.split(parent, child)
