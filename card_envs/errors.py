@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import importlib
 import traceback
 from collections.abc import Iterable
 
@@ -30,9 +31,7 @@ class PolicyError(CardEnvsError):
     @classmethod
     def raised(cls, name: str, error: Exception) -> PolicyError:
         """What to say of an error that the policy `name` has raised."""
-        where = traceback.extract_tb(error.__traceback__)[-1]
-        place = f"{where.filename}, line {where.lineno}"
-        return cls(f"policy {name!r} raised {type(error).__name__}: {error} ({place})")
+        return cls(f"policy {name!r} raised {describe(error)}")
 
 
 class RenderModeError(CardEnvsError, TypeError):
@@ -41,6 +40,19 @@ class RenderModeError(CardEnvsError, TypeError):
 
 class RecordError(CardEnvsError):
     """A game record that is broken, foreign, or does not follow the rules."""
+
+
+def describe(error: BaseException) -> str:
+    """An error that other people's code has raised, as one line: its type, what it says, and where it was raised."""
+    said = str(error)
+    if isinstance(error, SyntaxError):  # whose traceback ends where the file was imported
+        said, place = error.msg, f"{error.filename}, line {error.lineno}" if error.filename else ""
+    else:
+        frames = traceback.extract_tb(error.__traceback__)[1:]  # the first one is whoever caught it
+        named = [f for f in frames if not f.filename.startswith("<frozen ") and f.filename != importlib.__file__]
+        place = f"{named[-1].filename}, line {named[-1].lineno}" if named else ""
+    parts = (type(error).__name__, f": {said}" if said else "", f" ({place})" if place else "")
+    return " ".join("".join(parts).split())
 
 
 def unknown_name(kind: str, name: object, allowed: Iterable[str]) -> str:

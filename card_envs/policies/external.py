@@ -5,13 +5,16 @@ from __future__ import annotations
 import importlib
 import inspect
 import multiprocessing
-from collections.abc import Callable
+import reprlib
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from multiprocessing.connection import Connection
 from typing import Any
 
 import numpy as np
 
-from card_envs.errors import CardEnvsError, PolicyError
+from card_envs.errors import CardEnvsError, PolicyError, describe
 from card_envs.games.game import Game
 from card_envs.policies.base import Decisions, Policy, policy_label
 
@@ -70,31 +73,69 @@ def as_policy(thing: Any, name: str | None = None) -> Policy:
             return FunctionPolicy(thing, name or str(getattr(thing, "__name__", type(thing).__name__)))
     raise CardEnvsError(
         f"a policy is a name, an object with the method 'act' or 'predict', or a function of an observation and its "
-        f"action mask, not {thing!r}"
+        f"action mask, not {reprlib.repr(thing)}"
     )
 
 
 def import_policy(name: str, game: Game) -> Policy:
-    """The policy that "module:attribute" names.
+    """The policy that "module:attribute" names; the module may lie in the current folder.
 
     A class (with the game, if it takes an argument) or a function with one parameter, the game, is called and gives
     the policy; anything else is one itself, see `as_policy`.
 
     Raises:
-        CardEnvsError: there is no such module or attribute, or it is no policy.
+        CardEnvsError: there is no such module or attribute, it is no policy, or its own code fails while it loads.
     """
     module_name, _, attribute = name.partition(":")
+    if not module_name or module_name.startswith("."):
+        raise CardEnvsError(f"policy {name!r}: what stands before ':' is a module's full name, such as my_module")
     try:
-        found: Any = importlib.import_module(module_name)
-        for part in attribute.split("."):
-            found = getattr(found, part)
-    except (ImportError, AttributeError, ValueError) as error:
+        with _current_folder_first():
+            found: Any = importlib.import_module(module_name)
+            for part in attribute.split("."):
+                found = getattr(found, part)
+            if isinstance(found, type):
+                found = _made(found, game)
+            elif inspect.isfunction(found) and len(inspect.signature(found).parameters) == 1:
+                found = found(game)
+            return as_policy(found, name)
+    except CardEnvsError as error:
         raise CardEnvsError(f"policy {name!r}: {error}") from error
-    if isinstance(found, type):
-        found = found(game) if inspect.signature(found).parameters else found()
-    elif inspect.isfunction(found) and len(inspect.signature(found).parameters) == 1:
-        found = found(game)
-    return as_policy(found, name)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # whatever a stranger's module does while it loads, SystemExit included
+        raise CardEnvsError(f"policy {name!r}: {describe(error)}") from error
+
+
+def _made(policy_class: type, game: Game) -> Any:
+    parameters = inspect.signature(policy_class)
+    for arguments in ((game,), ()):
+        try:
+            parameters.bind(*arguments)
+        except TypeError:
+            continue
+        return policy_class(*arguments)
+    raise CardEnvsError(
+        f"{policy_class.__name__} is made with the game as its only argument, or with none, but takes {parameters}"
+    )
+
+
+@contextmanager
+def _current_folder_first() -> Iterator[None]:
+    """Modules are looked for in the current folder first, as `python -m` does and a console script does not.
+
+    It stays the last place to look, for what a policy imports only when it plays.
+    """
+    if sys.flags.safe_path:  # `python -P`: explicitly not
+        yield
+        return
+    sys.path.insert(0, "")
+    try:
+        yield
+    finally:
+        sys.path.remove("")
+        if "" not in sys.path:
+            sys.path.append("")
 
 
 class TimedPolicy:
@@ -145,7 +186,7 @@ class TimedPolicy:
         self._process = context.Process(target=_serve, args=(child, self.policy, self.game), daemon=True)
         self._process.start()
         child.close()
-        started = self._receive(START_LIMIT)
+        started = self._receive(START_LIMIT, "to load")
         if started is not None:
             self.close()
             raise started
@@ -157,7 +198,7 @@ class TimedPolicy:
             self.close()
             raise PolicyError(f"policy {self.name!r}: its process has died") from None
 
-    def _receive(self, limit: float) -> Any:
+    def _receive(self, limit: float, purpose: str = "for a decision") -> Any:
         try:
             if self._connection.poll(limit):
                 return self._connection.recv()
@@ -165,7 +206,7 @@ class TimedPolicy:
             self.close()
             raise PolicyError(f"policy {self.name!r}: its process has died") from None
         self.close()
-        raise PolicyError(f"policy {self.name!r} took longer than {limit:g} seconds for a decision", "time-out")
+        raise PolicyError(f"policy {self.name!r} took longer than {limit:g} seconds {purpose}", "time-out")
 
 
 def _serve(connection: Connection, policy: str | Policy, game: Game) -> None:

@@ -1,16 +1,21 @@
 """Policies of a user's own: however they come, they play, and whatever they do wrong is told and never hangs."""
 
+import importlib.metadata
 import os
+import subprocess
+import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from card_envs import cli
 from card_envs.arena.match import play_games
 from card_envs.arena.tournament import play_tournament
 from card_envs.errors import CardEnvsError, PolicyError
 from card_envs.games import make_game
-from card_envs.policies import make_policy
+from card_envs.policies import external, make_policy
 from card_envs.policies.external import TimedPolicy
 from tests.arena.helpers import games_of
 
@@ -68,6 +73,14 @@ def raises(observation, action_mask):
     raise RuntimeError("out of ideas")
 
 
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """An empty current folder, to import from."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", sys.path[:])
+    return tmp_path
+
+
 @pytest.fixture(scope="module")
 def game():
     return make_game("icarus_club", 3)
@@ -105,6 +118,15 @@ def test_policy_in_a_process_of_its_own_plays_the_same(game, expected, name):
         (f"{HERE}:missing", "has no attribute 'missing'"),
         (f"{HERE}:number", "an object with the method 'act' or 'predict', or a function"),
         (f"{HERE}:", "has no attribute ''"),
+        (f"{HERE}:ready.missing", "'Highest' object has no attribute 'missing'"),
+        (":x", "policy ':x': what stands before ':' is a module's full name"),
+        ("..:x", r"policy '\.\.:x': what stands before ':' is a module's full name"),
+        (".a:x", "what stands before ':' is a module's full name"),
+        ("a/b.py:x", "No module named 'a/b'"),
+        ("a b:x", "No module named 'a b'"),
+        ("\0:x", "policy "),
+        ("\ud800:x", "policy "),
+        ("builtins:dict", "policy 'builtins:dict': "),
         ("greedy", "unknown policy 'greedy'"),
     ],
 )
@@ -142,3 +164,99 @@ def test_only_the_game_in_which_it_hangs_is_lost(game):
 def test_policy_that_cant_be_loaded_in_its_process_is_an_error(game):
     with pytest.raises(CardEnvsError, match="No module named"):
         play_tournament(game, ["random", "no_such_module:policy"], games=1, time_limit=1.0)
+
+
+#: modules that fail while they load, each with what is said of it; `{place}` is the file
+BROKEN = {
+    "bad_syntax": ("def f(:\n    pass\n", "SyntaxError: invalid syntax ({place}, line 1)"),
+    "bad_indent": ("x = 1\n  y = 2\n", "IndentationError: unexpected indent ({place}, line 2)"),
+    "bad_bytes": ("f = '\udcff'\n", "SyntaxError: (unicode error) 'utf-8' codec can't decode byte 0xff"),
+    "raises": ("\nraise RuntimeError('no\\nway')\n", "RuntimeError: no way ({place}, line 2)"),
+    "says_nothing": ("assert 1 > 2\n", "AssertionError ({place}, line 1)"),
+    "exits": ("import sys\nsys.exit(7)\n", "SystemExit: 7 ({place}, line 2)"),
+    "imports": (
+        "\n\nimport no_such_library\n",
+        "ModuleNotFoundError: No module named 'no_such_library' ({place}, line 3)",
+    ),
+    "own_end": ("class End(BaseException): pass\nraise End('so')\n", "End: so ({place}, line 2)"),
+    "recursion": ("def f(): f()\nf()\n", "RecursionError: maximum recursion depth exceeded ({place}, line 1)"),
+    "greedy": (
+        "class f:\n    def __init__(self, game, depth): ...\n",
+        "f is made with the game as its only argument",
+    ),
+    "no_init": ("class f:\n    def __init__(self): raise OSError('x')\n", "OSError: x ({place}, line 2)"),
+    "abstract": (
+        "import abc\nclass f(abc.ABC):\n    @abc.abstractmethod\n    def act(self): ...\n",
+        "TypeError: Can't ",
+    ),
+    "factory": ("def f(game):\n    return 1 / 0\n", "ZeroDivisionError: division by zero ({place}, line 2)"),
+    "makes_nothing": ("def f(game): pass\n", "a policy is a name, an object with the method 'act' or 'predict', or "),
+    "makes_number": ("f = 7\n", "a policy is a name, an object with the method 'act' or 'predict', or a function"),
+    "idle": ("class f: pass\n", "a policy is a name, an object with the method 'act' or 'predict', or a function of"),
+    "predicts": ("class f:\n    predict = dict\n", "ValueError: no signature found"),
+    "lacks": ("g = 1\n", "AttributeError: module '{module}' has no attribute 'f'"),
+    "asks": ("def __getattr__(name): raise KeyError(name)\n", "KeyError: 'f' ({place}, line 1)"),
+}
+
+
+@pytest.mark.parametrize("kind", BROKEN)
+def test_policy_that_fails_while_it_loads_is_told_in_one_line(kind, folder, capsys):
+    module, (source, said) = f"broken_{kind}", BROKEN[kind]
+    file = folder / f"{module}.py"
+    file.write_bytes(source.encode("utf-8", "surrogateescape"))
+    assert cli.main(["record", "icarus_club", "--policies", f"{module}:f", "--out", "x.jsonl"]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith(f"error: policy '{module}:f': " + said.format(place=file, module=module))
+    assert error.count("\n") == 1
+    assert not Path("x.jsonl").exists()
+
+
+@pytest.mark.parametrize("command", ["tournament", "train"])
+def test_every_command_refuses_a_policy_that_fails_while_it_loads(command, folder, capsys):
+    Path("unloadable.py").write_text("import sys\nsys.exit('enough')\n")
+    words = ["tournament", "micons", "random", "unloadable:f", "--out", "out"]
+    if command == "train":
+        pytest.importorskip("sb3_contrib")
+        Path("own.yaml").write_text("eval_opponents: ['unloadable:f']\n")
+        words = ["train", "micons", "--config", "own.yaml", "--out", "out"]
+    assert cli.main(words) == 2
+    error = capsys.readouterr().err
+    file = folder / "unloadable.py"
+    assert error == f"error: policy 'unloadable:f': SystemExit: enough ({file}, line 2)\n"
+    assert not Path("out").exists()
+
+
+def test_an_interrupt_while_a_policy_loads_is_no_fault_of_the_policy(folder, game):
+    Path("interrupted.py").write_text("raise KeyboardInterrupt\n")
+    with pytest.raises(KeyboardInterrupt):
+        make_policy("interrupted:f", game)
+
+
+def test_policy_that_takes_too_long_to_load_in_its_process_says_so(folder, monkeypatch, game):
+    Path("sleepy.py").write_text("import time\ntime.sleep(60)\n")
+    monkeypatch.setattr(external, "START_LIMIT", 0.2)
+    with pytest.raises(PolicyError, match=r"'sleepy:f' took longer than 0\.2 seconds to load"):
+        TimedPolicy("sleepy:f", game, limit=1)._start()
+
+
+def test_console_script_sees_a_module_in_the_current_folder(tmp_path):
+    """As `python -m card_envs` does; the module may import another one, also when it plays only."""
+    (tmp_path / "bin").mkdir()
+    (entry,) = importlib.metadata.entry_points(group="console_scripts", name="card-envs")
+    script = tmp_path / "bin" / "card-envs"
+    script.write_text(f"import sys\nfrom {entry.module} import {entry.attr}\nsys.exit({entry.attr}())\n")
+    own = tmp_path / "own"
+    own.mkdir()
+    (own / "wave.py").write_text(  # a name that the standard library has, too
+        "import first\n\ndef last(observation, mask):\n    import second\n    return second.last(mask)\n"
+    )
+    (own / "first.py").write_text("")
+    (own / "second.py").write_text("def last(mask):\n    return mask.nonzero()[0][-1]\n")
+    words = ["record", "micons", "--policies", "wave:last", "--seed", "3", "--out"]
+    root = Path(cli.__file__).resolve().parents[2]
+    for start, file in ([str(script)], "a.jsonl"), (["-m", "card_envs"], "b.jsonl"):
+        command = [sys.executable, *start, *words, file]
+        env = os.environ | {"PYTHONPATH": str(root)}
+        done = subprocess.run(command, cwd=own, env=env, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+    assert (own / "a.jsonl").read_bytes() == (own / "b.jsonl").read_bytes()
