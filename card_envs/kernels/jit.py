@@ -14,6 +14,7 @@ import functools
 import hashlib
 import inspect
 import logging
+import multiprocessing
 import os
 import pickle
 import sys
@@ -96,9 +97,22 @@ class _OverloadFiles:
             path.unlink(missing_ok=True)
 
 
+@functools.cache
+def _announce() -> None:
+    """Tells a person at a terminal, once per process, why nothing happens for a while."""
+    if sys.stderr is not None and sys.stderr.isatty() and multiprocessing.parent_process() is None:
+        print("compiling the game's kernels, once (up to a minute) ...", file=sys.stderr, flush=True)
+
+
 def _report_uncached(name: str, error: Exception) -> None:
     """One warning per process; the other kernels will have the same reason."""
-    _log.log(logging.DEBUG if _uncached else logging.WARNING, "compiled kernel %s can't be kept: %s", name, error)
+    _log.log(
+        logging.DEBUG if _uncached else logging.WARNING,
+        "compiled kernel %s can't be kept (%s), so every process compiles anew, for up to a minute: set the "
+        "environment variable NUMBA_CACHE_DIR to a folder that can be written to",
+        name,
+        error,
+    )
     _uncached.append(name)
 
 
@@ -118,11 +132,14 @@ def _attach_cache(dispatcher: Any, function: Callable[..., Any], name: str, stam
             # A full disk, a folder that can't be written or a Numba that changed must not stop a game.
 
             def load_overload(self, sig: Any, target_context: Any) -> Any:
+                found = None
                 try:
-                    return super().load_overload(sig, target_context)
+                    found = super().load_overload(sig, target_context)
                 except Exception as error:
                     _report_uncached(name, error)
-                    return None
+                if found is None:
+                    _announce()
+                return found
 
             def save_overload(self, sig: Any, data: Any) -> None:
                 try:

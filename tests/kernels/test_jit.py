@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import json
 import logging
+import multiprocessing
 import os
 import shutil
 import subprocess
@@ -152,6 +154,7 @@ def test_without_a_folder_to_write_to_games_run_and_one_warning_says_so(tmp_path
     assert result["not kept"] > 3
     assert result["warnings"].count("\n") == 1
     assert "can't be kept" in result["warnings"]
+    assert "set the environment variable NUMBA_CACHE_DIR to a folder that can be written to" in result["warnings"]
     assert not kept(package)
 
 
@@ -181,9 +184,32 @@ def test_a_full_disk_does_not_stop_a_kernel(uncached, monkeypatch, caplog):
         assert kernel(2) == 4
         assert kernel(2.5) == 5.0
     assert len(uncached) == 2
-    assert [record.getMessage() for record in caplog.records] == [
-        "compiled kernel tests.kernels.test_jit.double can't be kept: [Errno 28] No space left on device"
-    ]
+    (message,) = [record.getMessage() for record in caplog.records]
+    assert message.startswith(
+        "compiled kernel tests.kernels.test_jit.double can't be kept ([Errno 28] No space left on device), so every "
+    )
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize("where", ["terminal", "file", "child process"])
+def test_compilation_is_announced_once_on_a_terminal(where, monkeypatch, tmp_path):
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
+    said = io.StringIO() if where == "file" else Terminal()
+    monkeypatch.setattr(sys, "stderr", said)
+    if where == "child process":
+        monkeypatch.setattr(multiprocessing, "parent_process", lambda: "somebody")
+    for numbers, compiled in (([2, 2.5], 2), ([2, 2.5], 0), ([2j], 1)):
+        jit_module._announce.cache_clear()
+        before = said.getvalue()
+        kernel = jit(double)
+        assert [kernel(x) for x in numbers] == [x + x for x in numbers]
+        assert sum(kernel.stats.cache_misses.values()) == compiled
+        announced = "compiling the game's kernels, once (up to a minute) ...\n" if compiled else ""
+        assert said.getvalue() == before + (announced if where == "terminal" else "")
 
 
 @pytest.mark.parametrize("what", ["_load_overload", "_save_overload"])
