@@ -223,7 +223,8 @@ def test_an_interrupted_run_stops_its_programs_and_writes_nothing(folder):
     told = folder / "child.txt"
     program = f"import os, time; open({str(told)!r}, 'w').write(str(os.getpid())); time.sleep(300)"
     script = f"""
-        import pathlib, sys
+        import pathlib, signal, sys
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # a script's background jobs ignore it
         from tests.bridges import pages, run
         pages.PAGES = run.PAGES = pathlib.Path({str(folder)!r})
         pages.RESULTS = pages.PAGES / "results.json"
