@@ -12,7 +12,9 @@ The mask is int8, 1 = legal for the seat that is to act; all zeros for every oth
 
 from __future__ import annotations
 
+import numbers
 import operator
+from collections.abc import Mapping
 from typing import Any
 
 import gymnasium
@@ -32,10 +34,26 @@ RENDER_MODES = ("human", "ansi")
 
 
 def checked_choice(name: str, value: Any, allowed: tuple[Any, ...]) -> Any:
-    """`value` if it is one of `allowed`, else an error that names them."""
-    if value not in allowed:
+    """`value` if it is one of `allowed`, else an error that names them; 1 is not taken for True."""
+    if not any(isinstance(value, type(one)) and value == one for one in allowed):
         raise CardEnvsError(f"{name} is {value!r}; allowed are {', '.join(repr(v) for v in allowed)}")
     return value
+
+
+def checked_game(game: Any) -> Game:
+    """`game` if it is a game, and not its name."""
+    if not isinstance(game, Game):
+        raise CardEnvsError(f"game is {game!r}; expected is a Game: card_envs.games.make_game(NAME) makes one")
+    return game
+
+
+def checked_options(options: Any) -> Mapping[str, Any]:
+    """What a reset was given as its `options`: a mapping, empty for None."""
+    if options is None:
+        return {}
+    if not isinstance(options, Mapping):
+        raise CardEnvsError(f"reset's options are {options!r}; allowed is None or a dict")
+    return options
 
 
 def checked_seed(seed: Any) -> int | None:
@@ -45,6 +63,22 @@ def checked_seed(seed: Any) -> int | None:
     if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
         raise CardEnvsError(f"seed is {seed!r}; allowed is None or a whole number from 0")
     return int(seed)
+
+
+def table_text(game: Game, state: Any, seat: int | None, offender: int) -> str:
+    """The table as text.
+
+    Args:
+        game: what is played.
+        state: a state record.
+        seat: whose view is shown; None shows everything.
+        offender: the seat that ended the game by an illegal action, -1 for nobody.
+    """
+    if offender < 0:
+        return game.render_text(state, seat)
+    state = state.copy()
+    state.player = -1
+    return f"player_{offender} has ended the game by an illegal action\n{game.render_text(state, seat)}"
 
 
 def seat_spaces(game: Game) -> tuple[gymnasium.spaces.Box[np.float32], gymnasium.spaces.Discrete]:
@@ -72,7 +106,7 @@ class CardGameEnv(AECEnv[str, dict[str, npt.NDArray[Any]], int]):
 
     def __init__(self, game: Game, render_mode: str | None = None, illegal_action: str = "terminate") -> None:
         super().__init__()
-        self.game = game
+        self.game = checked_game(game)
         self.render_mode = checked_choice("render_mode", render_mode, (None, *RENDER_MODES))
         self.illegal_action = checked_choice("illegal_action", illegal_action, ILLEGAL_ACTION)
         self.metadata = {
@@ -139,7 +173,7 @@ class CardGameEnv(AECEnv[str, dict[str, npt.NDArray[Any]], int]):
             CardEnvsError: the seed or a chance event is not possible; the game before stays as it was.
         """
         seed = checked_seed(seed)
-        handed_in = (options or {}).get("chance", ())
+        handed_in = checked_options(options).get("chance", ())
         if not isinstance(handed_in, (list, tuple)):
             raise CardEnvsError(f"options['chance'] is a list of [KIND, VALUE], not {handed_in!r}")
         goes_on = seed is None and self._states["rng"].any()  # all zeros: never seeded
@@ -197,7 +231,22 @@ class CardGameEnv(AECEnv[str, dict[str, npt.NDArray[Any]], int]):
     def agent_iter(self, max_iter: int = 2**63) -> AECIterable[str, dict[str, npt.NDArray[Any]], int]:
         """The seat to act, again and again until all have left; `step` in between."""
         self._require_start()
+        if not isinstance(max_iter, numbers.Real) or isinstance(max_iter, bool):
+            raise CardEnvsError(f"max_iter is {max_iter!r}; allowed is a number")
         return super().agent_iter(max_iter)
+
+    def last(self, observe: bool = True) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        """Of the selected seat: observation, reward since its last action, termination, truncation and info."""
+        agent = self.agent_selection
+        if not self.agents:
+            raise CardEnvsError(f"{self.game.name}: last() {self._outside_a_game()}")
+        return (
+            self.observe(agent) if observe else None,
+            self._cumulative_rewards[agent],
+            self.terminations[agent],
+            self.truncations[agent],
+            self.infos[agent],
+        )
 
     def observe(self, agent: str) -> dict[str, npt.NDArray[Any]]:
         """What this seat may know, at any time after `reset`: fresh arrays, nothing changes."""
@@ -231,11 +280,17 @@ class CardGameEnv(AECEnv[str, dict[str, npt.NDArray[Any]], int]):
             gymnasium.logger.warn("render() needs a render_mode: pass render_mode='ansi' to env()")
             return None
         self._require_start()
-        text = self.game.render_text(self._states[0])
+        text = table_text(self.game, self._states[0], None, self._offender)
         if self.render_mode == "ansi":
             return text
         print(text)
         return None
+
+    def render_seat(self, agent: str) -> str:
+        """The table as text with what this seat may know and nothing else, whatever the render mode."""
+        seat = self._seat(agent)
+        self._require_start()
+        return table_text(self.game, self._states[0], seat, self._offender)
 
     def event_log(self) -> list[str]:
         """What has happened in this game, one line an event, for displays; see `Game.event_log`."""

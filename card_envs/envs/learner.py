@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from card_envs.envs.aec import checked_choice, checked_game
 from card_envs.errors import CardEnvsError
 from card_envs.games.game import Game
 from card_envs.kernels.rng import seed_words
@@ -79,6 +80,8 @@ class LearnerBatch:
         seat: int | None = None,
         skip_forced: bool = True,
     ) -> None:
+        checked_game(game)
+        checked_choice("skip_forced", skip_forced, (True, False))
         if isinstance(num_envs, bool) or not isinstance(num_envs, (int, np.integer)) or num_envs < 1:
             raise CardEnvsError(f"num_envs is {num_envs!r}; allowed is a whole number from 1")
         self.game = game

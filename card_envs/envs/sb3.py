@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from card_envs.envs.aec import checked_seed, seat_spaces
+from card_envs.envs.aec import checked_game, checked_seed, seat_spaces
 from card_envs.envs.learner import LearnerBatch, Opponents
 from card_envs.errors import CardEnvsError
 from card_envs.games.game import Game
@@ -47,8 +47,12 @@ class CardVecEnv(VecEnv):
         seed: int | None = None,
         learner: LearnerBatch | None = None,
     ) -> None:
-        self.game = game
-        self.learner = learner or LearnerBatch(game, num_envs, opponents, seat, skip_forced)
+        self.game = checked_game(game)
+        if learner is None:
+            learner = LearnerBatch(game, num_envs, opponents, seat, skip_forced)
+        if not isinstance(learner, LearnerBatch):
+            raise CardEnvsError(f"learner is {learner!r}; allowed is None or a LearnerBatch")
+        self.learner = learner
         if self.learner.num_envs != num_envs:
             raise CardEnvsError(f"num_envs is {num_envs}, but the learner given has {self.learner.num_envs} games")
         self.render_mode = None

@@ -8,7 +8,15 @@ import gymnasium
 import numpy as np
 import numpy.typing as npt
 
-from card_envs.envs.aec import ILLEGAL_ACTION, RENDER_MODES, checked_choice, seat_spaces
+from card_envs.envs.aec import (
+    ILLEGAL_ACTION,
+    RENDER_MODES,
+    checked_choice,
+    checked_options,
+    checked_seed,
+    seat_spaces,
+    table_text,
+)
 from card_envs.envs.learner import LearnerBatch, Opponents
 from card_envs.errors import CardEnvsError, IllegalActionError, RenderModeError
 from card_envs.games import make_game
@@ -56,16 +64,25 @@ class SingleAgentEnv(gymnasium.Env[npt.NDArray[np.float32], np.int64]):
         self.observation_layout = self.game.layout
         self._learner = LearnerBatch(self.game, 1, opponents, seat, skip_forced)
         self._started, self._over = False, True
+        self._offender = -1  # the learner's seat, where it has ended the game by an illegal action
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[npt.NDArray[np.float32], dict[str, Any]]:
-        """Deals a new game and plays on to the learner's first decision."""
+        """Deals a new game and plays on to the learner's first decision.
+
+        Args:
+            seed: a whole number from 0; None goes on with the generators' streams, which the first reset without a
+                seed takes from fresh entropy.
+            options: ignored.
+        """
+        seed = checked_seed(seed)
+        checked_options(options)
         super().reset(seed=seed)
         if seed is not None:
             self._learner.seed(seed)
         self._learner.reset()
-        self._started, self._over = True, False
+        self._started, self._over, self._offender = True, False, -1
         if self.render_mode == "human":
             self.render()
         return self._learner.observation[0].copy(), self._info()
@@ -80,10 +97,12 @@ class SingleAgentEnv(gymnasium.Env[npt.NDArray[np.float32], np.int64]):
             )
         action = int(np.asarray(action).item())
         mask = self._learner.action_mask[0]
-        if self.illegal_action == "raise" and not (0 <= action < len(mask) and mask[action]):
+        legal = 0 <= action < len(mask) and mask[action]
+        if not legal and self.illegal_action == "raise":
             self._learner.illegal_actions += 1
             raise IllegalActionError(illegal_message(self.game, self._learner.tables.states[0], action, mask))
         rewards, ended = self._learner.step_without_deal(np.array([action]))
+        self._offender = -1 if legal else int(self._learner.seats[0])
         self._over = len(ended.rows) > 0
         if self.render_mode == "human":
             self.render()
@@ -109,7 +128,8 @@ class SingleAgentEnv(gymnasium.Env[npt.NDArray[np.float32], np.int64]):
             return None
         if not self._started:
             raise CardEnvsError(f"{self.game.name}: call reset() first")
-        text = self.game.render_text(self._learner.tables.states[0], int(self._learner.seats[0]))
+        state, seat = self._learner.tables.states[0], int(self._learner.seats[0])
+        text = table_text(self.game, state, seat, self._offender)
         if self.render_mode == "ansi":
             return text
         print(text)

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, TypeVar
 
 import gymnasium
@@ -13,8 +14,9 @@ import numpy.typing as npt
 from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_space
 
-from card_envs.envs.aec import checked_choice, checked_seed, seat_spaces
+from card_envs.envs.aec import checked_choice, checked_options, checked_seed, seat_spaces
 from card_envs.envs.learner import FinishedEpisodes, LearnerBatch, Opponents
+from card_envs.errors import CardEnvsError
 from card_envs.games import make_game
 
 _Scalar = TypeVar("_Scalar", bound=np.generic)
@@ -79,12 +81,24 @@ class CardVectorEnv(gymnasium.vector.VectorEnv):
         self.observation_layout = self.game.layout
 
     def reset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+        self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[npt.NDArray[np.float32], dict[str, Any]]:
-        """Deals all games and plays each on to the learner's first decision."""
-        super().reset(seed=seed)
-        if seed is not None:
-            self._learner.seed(checked_seed(seed))
+        """Deals all games and plays each on to the learner's first decision.
+
+        Args:
+            seed: a whole number from 0 for all games together; or a sequence of B, one for each game, which then plays
+                what a `SingleAgentEnv` with that seed plays, and goes on with its stream where None stands; None goes
+                on with all streams, which the first reset without a seed takes from fresh entropy.
+            options: ignored.
+        """
+        checked_options(options)
+        if isinstance(seed, (Sequence, np.ndarray)) and not isinstance(seed, (str, bytes)):
+            self._seed_each(seed)
+        else:
+            seed = checked_seed(seed)
+            super().reset(seed=seed)
+            if seed is not None:
+                self._learner.seed(seed)
         self._learner.reset()
         return aligned_copy(self._learner.observation), self._infos()
 
@@ -108,6 +122,15 @@ class CardVectorEnv(gymnasium.vector.VectorEnv):
             infos |= self._rows("score", ended.score, ended) | self._rows("rank", ended.rank, ended)
             infos |= self._rows("seat", ended.seat, ended)
         return observation, rewards.astype(np.float64), terminations, truncations, infos | self._infos()
+
+    def _seed_each(self, seeds: Sequence[Any] | npt.NDArray[Any]) -> None:
+        if len(seeds) != self.num_envs:
+            raise CardEnvsError(
+                f"seed has {len(seeds)} entries; allowed is one seed for all, or {self.num_envs}, one a game"
+            )
+        for row, seed in enumerate([checked_seed(seed) for seed in seeds]):
+            if seed is not None:
+                self._learner.seed(seed, np.array([row]))
 
     def action_masks(self) -> npt.NDArray[np.int8]:
         """The masks of all games, a fresh int8 (B, A), 1 = legal; all ones where a game has ended."""

@@ -295,11 +295,13 @@ class Game:
         Args:
             state: a state record.
             seat: show only what this seat may know; None shows everything.
+
+        Where `state.player` is -1 nobody is asked: a player has ended the game by an illegal action.
         """
         if state.chance:
             return f"{self.title}: {self.chance_kinds[state.chance]} is due"
         if state.end == RUNNING:
-            head = f"{self.title}: player_{state.player} to {self.phases[state.phase]}"
+            head = f"{self.title}: {to_act(state, self.phases[state.phase])}"
         else:
             head = f"{self.title}: the game has ended"
         lines, observation = [head], np.empty(self.layout.size, np.float32)
@@ -361,6 +363,11 @@ class Game:
 
     def __reduce__(self) -> Any:
         return (_rebuild, (type(self), self.num_players, self.options))
+
+
+def to_act(state: Any, question: str) -> str:
+    """For the head of a table's text: who is asked what, "player_2 to lead", or that nobody is."""
+    return f"player_{state.player} to {question}" if state.player >= 0 else "nobody to act"
 
 
 def _listed(part: npt.NDArray[np.float32]) -> str:

@@ -1,5 +1,7 @@
 """The single-agent environment and the vector environment as Gymnasium's users meet them."""
 
+import re
+
 import gymnasium
 import numpy as np
 import pytest
@@ -273,6 +275,50 @@ def test_a_spec_goes_to_json_and_back(game):
     assert play(env)[0] == play(again)[0]
 
 
+NO_SEEDS = [-1, 1.0, "1", "", True, {}, {1}, b"1"]
+
+
+@pytest.mark.parametrize("seed", [*NO_SEEDS, [1], np.zeros(1, int)], ids=repr)
+def test_a_seed_that_is_none_is_refused_and_the_game_goes_on(seed):
+    env = SingleAgentEnv("icarus_club", 3)
+    env.reset(seed=1)
+    mask = env.action_masks()
+    with pytest.raises(CardEnvsError, match=r"^seed is .*; allowed is None or a whole number from 0$"):
+        env.reset(seed=seed)
+    np.testing.assert_array_equal(env.action_masks(), mask)
+    play(env)
+
+
+@pytest.mark.parametrize("options", ["x", "", 3, 0, True, [], (), np.zeros(2), {1}], ids=repr)
+@pytest.mark.parametrize("make", [lambda: SingleAgentEnv("icarus_club", 3), lambda: CardVectorEnv("icarus_club", 2, 3)])
+def test_options_that_are_no_dict_are_refused(make, options):
+    env = make()
+    with pytest.raises(CardEnvsError, match=r"^reset's options are .*; allowed is None or a dict$"):
+        env.reset(options=options)
+    env.reset(options={"other": 1})
+
+
+@pytest.mark.parametrize("value", [None, "x", "", 1, 0, 1.0, [], np.zeros(2), {}], ids=repr)
+@pytest.mark.parametrize("make", [SingleAgentEnv, CardVectorEnv])
+def test_skip_forced_is_true_or_false(make, value):
+    with pytest.raises(CardEnvsError, match=r"^skip_forced is .*; allowed are True, False$"):
+        make("icarus_club", skip_forced=value)
+
+
+@each_game
+def test_after_an_illegal_action_the_picture_says_who_ended_the_game_and_shows_nobody_to_act(game):
+    env = gymnasium.make(gym_id(game), **options_of(game), render_mode="ansi", seat=1)
+    env.reset(seed=0)
+    assert "player_1 to " in env.render()
+    env.step(int(env.unwrapped.action_masks().argmin()))
+    text = env.render()
+    assert text.startswith("player_1 has ended the game by an illegal action\n")
+    assert "nobody to act" in text
+    assert not re.search(r"player_\d+ to |▶.*player_", text)
+    env.reset(seed=0)
+    assert "player_1 to " in env.render()
+
+
 # --- many games at once ---------------------------------------------------------------------------------------------
 
 
@@ -489,3 +535,45 @@ def test_actions_of_the_wrong_shape_or_type_are_refused(actions):
 def test_a_step_before_reset_says_so():
     with pytest.raises(CardEnvsError, match=r"before reset\(\)"):
         make_vec().step(np.zeros(3, int))
+
+
+def test_a_list_of_seeds_seeds_each_game_as_the_single_agent_environment():
+    envs = CardVectorEnv("icarus_club", 3, 3, opponents="heuristic")
+    singles = [SingleAgentEnv("icarus_club", 3, opponents="heuristic") for _ in range(3)]
+    for seeds in ([7, 0, 7], (1, 2, 3), np.array([4, 5, 6]), [9, None, 8]):
+        observations, infos = envs.reset(seed=seeds)
+        expected = [
+            env.reset(seed=None if seed is None else int(seed)) for env, seed in zip(singles, seeds, strict=True)
+        ]
+        for _ in range(3):
+            np.testing.assert_array_equal(observations, [observation for observation, *_ in expected])
+            np.testing.assert_array_equal(infos["action_mask"], [info["action_mask"] for *_, info in expected])
+            actions = legal(envs)
+            observations, _, terminations, _, infos = envs.step(actions)
+            assert not terminations.any()
+            expected = [env.step(action) for env, action in zip(singles, actions, strict=True)]
+
+
+@pytest.mark.parametrize(
+    "seeds", [[], [1], [1, 2, 3, 4], [[1, 2, 3]], (1, 2), np.zeros((2, 3), int), range(2)], ids=repr
+)
+def test_a_list_of_seeds_of_another_length_is_refused_and_the_games_go_on(seeds):
+    envs = CardVectorEnv("icarus_club", 3, 3)
+    envs.reset(seed=0)
+    before = envs._learner.tables.states.tobytes()
+    with pytest.raises(
+        CardEnvsError, match=r"^seed has \d entries; allowed is one seed for all, or 3, one a game$"
+    ):
+        envs.reset(seed=seeds)
+    assert envs._learner.tables.states.tobytes() == before
+
+
+@pytest.mark.parametrize("seed", NO_SEEDS, ids=repr)
+def test_a_seed_of_a_batch_that_is_none_is_refused_alone_and_in_a_list(seed):
+    envs = CardVectorEnv("icarus_club", 3, 3)
+    envs.reset(seed=0)
+    before = envs._learner.tables.states.tobytes()
+    for seeds in (seed, [0, 1, seed], (seed, 0, 1)):
+        with pytest.raises(CardEnvsError, match=r"^seed is .*; allowed is None or a whole number from 0$"):
+            envs.reset(seed=seeds)
+    assert envs._learner.tables.states.tobytes() == before

@@ -3,17 +3,20 @@
 import enum
 import importlib
 import itertools
+import re
 
 import numpy as np
 import pettingzoo
 import pytest
 from pettingzoo.test import api_test, render_test, seed_test
 from pettingzoo.test import test_save_obs as save_obs_test
+from pettingzoo.utils.wrappers import OrderEnforcingWrapper
 
 import card_envs
 from card_envs.envs.aec import CardGameEnv
 from card_envs.errors import CardEnvsError, IllegalActionError
 from card_envs.games.recorded_game import RecordedGame
+from card_envs.kernels.rng import seed_words
 from tests.variants import each_game, each_variant
 
 pytestmark = [
@@ -111,6 +114,22 @@ def test_there_is_no_parallel_environment_and_the_refusal_says_why(env):
 def test_what_can_not_be_made_is_refused_with_what_is_allowed(arguments, message):
     with pytest.raises(CardEnvsError, match=message):
         card_envs.make(**arguments)
+
+
+NO_GAMES = [None, "micons", "", 3, ["micons"], CardGameEnv, np.zeros(2)]
+
+
+@pytest.mark.parametrize("game", NO_GAMES, ids=repr)
+def test_what_is_no_game_is_refused_and_the_message_says_what_makes_one(game):
+    with pytest.raises(CardEnvsError, match=r"expected is a Game: card_envs\.games\.make_game\(NAME\) makes one$"):
+        CardGameEnv(game)
+
+
+@pytest.mark.parametrize("name", ["render_mode", "illegal_action"])
+@pytest.mark.parametrize("value", [1, True, b"ansi", ["ansi"], {"ansi"}, {}, np.zeros(2), "ANSI", "\ud800"], ids=repr)
+def test_a_choice_of_any_type_that_is_not_offered_is_refused(name, value):
+    with pytest.raises(CardEnvsError, match=f"^{name} is .*; allowed are "):
+        card_envs.make("icarus_club", 3, **{name: value})
 
 
 # --- the loop that the README shows ---------------------------------------------------------------------------------
@@ -254,6 +273,36 @@ def test_an_unknown_agent_is_named_with_those_that_there_are(env, agent):
     for question in (env.observe, env.observation_space, env.action_space):
         with pytest.raises(CardEnvsError, match="agents are player_0, player_1, player_2"):
             question(agent)
+
+
+def test_after_all_have_left_last_says_so(env):
+    env.reset(seed=0)
+    play(env)
+    for _ in env.agent_iter():
+        assert env.last()[2]
+        env.step(None)
+    for observe in (True, False):
+        with pytest.raises(CardEnvsError, match=r"last\(\) comes after the end of the game: call reset\(\)$"):
+            env.last(observe)
+    env.reset()
+    assert env.last()[0]["action_mask"].any()
+
+
+@pytest.mark.parametrize("options", ["x", "", 3, 0, True, 1.5, [], [("chance", [])], (), np.zeros(2), {1}], ids=repr)
+def test_options_that_are_no_dict_are_refused_and_the_game_goes_on(env, options):
+    env.reset(seed=1)
+    before = env._states.tobytes()
+    with pytest.raises(CardEnvsError, match=r"^reset's options are .*; allowed is None or a dict$"):
+        env.reset(seed=2, options=options)
+    assert env._states.tobytes() == before
+    play(env)
+
+
+@pytest.mark.parametrize("max_iter", ["x", None, [1], True, {}])
+def test_a_number_of_turns_that_is_none_is_refused(env, max_iter):
+    env.reset(seed=0)
+    with pytest.raises(CardEnvsError, match=r"^max_iter is .*; allowed is a number$"):
+        env.agent_iter(max_iter)
 
 
 # --- illegal actions ------------------------------------------------------------------------------------------------
@@ -404,3 +453,66 @@ def test_rendering_without_a_mode_warns(env):
     env.reset(seed=0)
     with pytest.warns(UserWarning, match="render_mode='ansi'"):
         assert env.render() is None
+
+
+def names_nobody_to_act(text):
+    return not re.search(r"player_\d+ to ", text) and not re.search(r"▶.*player_", text) and "nobody to act" in text
+
+
+@each_variant
+def test_after_an_illegal_action_the_picture_says_by_whom_the_game_ended_and_shows_nobody_to_act(game):
+    env = CardGameEnv(game, render_mode="ansi")
+    env.reset(seed=0)
+    for _ in range(5):
+        env.step(int(env.action_masks().argmax()))
+    offender = env.agent_selection
+    assert f"{offender} to " in env.render()
+    env.step(-1)
+    for text in (env.render(), *map(env.render_seat, env.possible_agents)):
+        assert text.startswith(f"{offender} has ended the game by an illegal action\n")
+        assert names_nobody_to_act(text)
+    twin = CardGameEnv(game, render_mode="ansi")
+    twin.restore(env.save())
+    assert twin.render() == env.render()
+    env.reset(seed=0)
+    assert "illegal action" not in env.render()
+
+
+@each_variant
+def test_the_picture_of_a_seat_shows_nothing_hidden(game):
+    env, rng = CardGameEnv(game), np.random.default_rng(3)
+    words, differing = seed_words(1, 1)[0], 0
+
+    def look():
+        return [env.render_seat(agent) for agent in env.possible_agents]
+
+    def is_the_same_whatever_is_hidden():
+        nonlocal differing
+        kept, before = env._states.copy(), look()
+        for seat in range(game.num_players):
+            env._kernels.resample(env._states, 0, seat, words)
+            differing += env._states.tobytes() != kept.tobytes()
+            assert env.render_seat(f"player_{seat}") == before[seat]
+            env._states[:] = kept
+
+    env.reset(seed=5)
+    while env._player >= 0:
+        if rng.random() < 0.1:
+            is_the_same_whatever_is_hidden()
+        env.step(int(rng.choice(np.flatnonzero(env.action_masks()))))
+    is_the_same_whatever_is_hidden()
+    env.reset(seed=5)
+    env.step(-1)
+    is_the_same_whatever_is_hidden()
+    assert differing, "nothing was hidden, so nothing was tested"
+
+
+def test_the_picture_of_a_seat_is_there_in_every_mode_and_through_wrappers(env):
+    with pytest.raises(CardEnvsError, match=r"call reset\(\) first"):
+        env.render_seat("player_0")
+    env.reset(seed=0)
+    assert env.render_seat("player_1") == env.game.render_text(env._states[0], 1) != env.render_seat("player_0")
+    wrapped = OrderEnforcingWrapper(env)
+    assert wrapped.render_seat("player_1") == env.render_seat("player_1")
+    with pytest.raises(CardEnvsError, match="agents are player_0, player_1, player_2"):
+        env.render_seat("player_3")

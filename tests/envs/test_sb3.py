@@ -229,6 +229,25 @@ def test_vec_monitor_tells_the_returns_losses_included(game):
     assert {-0.5, 1.0} <= set(paid)
 
 
+@pytest.mark.parametrize("value", [None, "micons", "", 3, ["micons"], np.zeros(2)], ids=repr)
+def test_a_name_is_no_game_and_the_message_says_what_makes_one(value):
+    for make in (CardVecEnv, LearnerBatch):
+        with pytest.raises(CardEnvsError, match=r"expected is a Game: card_envs\.games\.make_game\(NAME\) makes one$"):
+            make(value, 2)
+
+
+@pytest.mark.parametrize("learner", ["x", "", 3, [], {}, np.zeros(2), LearnerBatch], ids=repr)
+def test_what_is_no_learner_is_refused(game, learner):
+    with pytest.raises(CardEnvsError, match=r"^learner is .*; allowed is None or a LearnerBatch$"):
+        CardVecEnv(game, 2, learner=learner)
+
+
+@pytest.mark.parametrize("value", [None, "x", 1, 0, []], ids=repr)
+def test_skip_forced_is_true_or_false(game, value):
+    with pytest.raises(CardEnvsError, match=r"^skip_forced is .*; allowed are True, False$"):
+        CardVecEnv(game, 2, skip_forced=value)
+
+
 # --- learning -------------------------------------------------------------------------------------------------------
 
 

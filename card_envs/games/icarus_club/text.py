@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from card_envs.games.game import to_act
 from card_envs.games.icarus_club import state
 from card_envs.kernels.state import RUNNING
 
@@ -31,7 +32,7 @@ def render(table: Any, seat: int | None) -> str:
         lines.append(f"The Icarus Club · {n} players · the game has ended")
     else:
         now = f"round {table.rounds + 1} of {table.num_rounds} · trick {table.pile_now + 1} of {table.num_piles}"
-        asked = f"player_{table.player} to {state.PHASES[table.phase]}"
+        asked = to_act(table, state.PHASES[table.phase])
         lines.append(f"The Icarus Club · {n} players · {now} · {asked}")
     if table.suit_out >= 0 and not over:
         lines.append(f"  left out   {state.SUITS[table.suit_out]}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from card_envs.games.game import to_act
 from card_envs.games.ice_points import state
 from card_envs.kernels.state import RUNNING
 
@@ -118,7 +119,7 @@ def render(table: Any, seat: int | None) -> str:
     else:
         lines = [
             f"{title} · pass {table.passes + 1} of {state.NUM_PASSES} · {left} cards left · "
-            f"player_{table.player} to {_question(table)}"
+            f"{to_act(table, _question(table))}"
         ]
         ranks = [int(card) // state.NUM_SUITS for card in table.deck[table.drawn :]]
         lines.append("  in the deck  " + " ".join(f"{name}×{ranks.count(r)}" for r, name in enumerate(state.RANKS)))

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from card_envs.games.game import to_act
 from card_envs.games.icons import state
 from card_envs.kernels.state import RUNNING, TRUNCATED
 
@@ -109,7 +110,7 @@ def _head(table: Any, over: bool) -> str:
         return f"{head} · the game has ended after {table.turns + 1 if table.turns_left else table.turns} turns"
     if table.turns_left >= 0:
         head += " · last round"
-    return f"{head} · turn {table.turns + 1} · player_{table.player} to {state.PHASES[table.phase]}"
+    return f"{head} · turn {table.turns + 1} · {to_act(table, state.PHASES[table.phase])}"
 
 
 def render(table: Any, seat: int | None) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 from typing import Any
 
+from card_envs.games.game import to_act
 from card_envs.games.micons import rules, state
 from card_envs.kernels.state import RUNNING, TRUNCATED
 
@@ -60,8 +61,8 @@ def _head(table: Any) -> str:
         return f"{head} · stopped after {table.turns} turns"
     if table.end != RUNNING:
         return f"{head} · the game has ended after {table.turns} turns"
-    asked = {state.PLAY: "to play", state.DRAWN: "to play or keep the drawn card", state.VOTE: "to vote"}
-    return f"{head} · turn {table.turns + 1} · player_{table.player} {asked[int(table.phase)]}"
+    asked = {state.PLAY: "play", state.DRAWN: "play or keep the drawn card", state.VOTE: "vote"}
+    return f"{head} · turn {table.turns + 1} · {to_act(table, asked[int(table.phase)])}"
 
 
 def render(table: Any, names: list[str], seat: int | None) -> str:
