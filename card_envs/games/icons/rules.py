@@ -632,14 +632,15 @@ def legal_plays(s, mask):
     flipped = open_card(s)
     mask[END_TURN] = 1
     count = 1
-    for i in range(NUM_SETS):
+    for i in range(NUM_SETS):  # without branches, which the processor could not foresee
         icon, category = SET_ICON[i], SET_CATEGORY[i]
-        if hand[icon] > 0 and hand[category] > 0:
-            mask[PLAY_SET + i] = 1
-            count += 1
-        if (flipped == icon and hand[category] > 0) or (flipped == category and hand[icon] > 0):
-            mask[BANK_SET + i] = 1
-            count += 1
+        has_icon, has_category = hand[icon] > 0, hand[category] > 0
+        from_hand = has_icon & has_category
+        with_bank = ((flipped == icon) & has_category) | ((flipped == category) & has_icon)
+        mask[PLAY_SET + i] = from_hand
+        mask[BANK_SET + i] = with_bank
+        count += from_hand
+        count += with_bank
     for card in range(AHEAD, TORCH):
         if hand[card] > 0 and can_play(s, card, False):
             mask[PLAY_CARD + card - AHEAD] = 1
