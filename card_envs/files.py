@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import tempfile
 from collections.abc import Iterator
@@ -12,6 +11,11 @@ from typing import IO, Any
 
 from card_envs.errors import CardEnvsError
 
+try:
+    import fcntl
+except ImportError:  # Windows has no flock
+    fcntl = None  # type: ignore[assignment]
+
 _UNFINISHED = ".tmp"
 
 
@@ -19,10 +23,14 @@ _UNFINISHED = ".tmp"
 def atomic_write(path: str | Path, mode: str = "w") -> Iterator[IO[Any]]:
     """Opens a file that appears at `path` only when the block has ended without an error, replacing what was there.
 
-    A link stays a link. A pipe or a device is written to as it is.
+    A link stays a link. A pipe or a device is written to as it is. Half a surrogate pair is written as its escape.
+
+    Raises:
+        CardEnvsError: `path` is a folder.
+        OSError: it can't be written; the error names `path`.
     """
     path = Path(path)
-    text: dict[str, Any] = {} if "b" in mode else {"encoding": "utf-8", "newline": "\n"}
+    text: dict[str, Any] = {} if "b" in mode else {"encoding": "utf-8", "errors": "backslashreplace", "newline": "\n"}
     if path.is_dir():
         raise CardEnvsError(f"{path} is a folder; expected is the name of a file")
     if path.exists() and not path.is_file():
@@ -31,7 +39,10 @@ def atomic_write(path: str | Path, mode: str = "w") -> Iterator[IO[Any]]:
         return
     path = path.resolve()
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:60]}.", suffix=_UNFINISHED)
+    try:
+        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:60]}.", suffix=_UNFINISHED)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(path)) from None
     try:
         with os.fdopen(handle, mode, **text) as file:
             yield file
@@ -39,8 +50,10 @@ def atomic_write(path: str | Path, mode: str = "w") -> Iterator[IO[Any]]:
             os.fsync(file.fileno())
         os.chmod(temporary, 0o666 & ~_umask())
         os.replace(temporary, path)
-    except BaseException:
+    except BaseException as error:
         Path(temporary).unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.filename in (None, temporary):  # nobody knows the temporary file
+            raise OSError(error.errno, error.strerror, str(path)) from None
         raise
 
 
@@ -48,9 +61,14 @@ def atomic_write(path: str | Path, mode: str = "w") -> Iterator[IO[Any]]:
 def lock_folder(folder: Path) -> Iterator[None]:
     """Holds a folder for this process. The system lets go of it when a process dies, so nothing stays behind.
 
+    Where the system has no flock (Windows) nobody is kept out.
+
     Raises:
         CardEnvsError: another process holds it.
     """
+    if fcntl is None:
+        yield
+        return
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         try:

@@ -162,7 +162,7 @@ def heat(estimate: Estimate, bound: float) -> str:
 
 def firmly(estimate: Estimate) -> str:
     """Whether the whole interval lies "above" 0, "below" it, or neither ("open")."""
-    return "above" if estimate.low > 0 else "below" if estimate.high < 0 else "open"
+    return "above" if estimate.is_above_zero else "below" if estimate.is_below_zero else "open"
 
 
 def intervals(rows: Sequence[Row], label: str) -> str:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import csv
 import json
+import math
 import textwrap
+import warnings
 from pathlib import Path
 from typing import Any
 
-from card_envs.arena.statistics import Estimate
+from card_envs.arena.statistics import MIN_DEALS, Estimate
 from card_envs.arena.tournament import Tournament
 from card_envs.errors import CardEnvsError
 from card_envs.files import atomic_write
@@ -19,7 +21,7 @@ ABOVE, BELOW, OPEN = "#1f6fbf", "#d06214", "#5b6675"  # surely above a fair shar
 def is_surely_better(tournament: Tournament, a: int, b: int) -> tuple[bool, Estimate]:
     """Whether A is surely better than B (the 95% interval of its lead leaves out 0), and the lead."""
     difference = tournament.difference(a, b)
-    return difference.low > 0, difference
+    return difference.is_above_zero, difference
 
 
 def verdict(tournament: Tournament) -> str:
@@ -27,6 +29,12 @@ def verdict(tournament: Tournament) -> str:
     names, (first, *others) = tournament.names, tournament.order()
     near = [b for b in others if not is_surely_better(tournament, first, b)[0]]
     lead = tournament.difference(first, others[0])
+    if lead.samples < MIN_DEALS:
+        n = tournament.game.num_players
+        return (
+            f"No verdict: {lead.samples} deals are too few to tell anybody apart; at least {MIN_DEALS} are needed, "
+            f"{MIN_DEALS * n} games of every line-up."
+        )
     by = f"by {lead.mean:.3f} ± {lead.half_width:.3f}"
     if len(others) == 1 and not near:
         return f"{names[first]} is surely better than {names[others[0]]}: ahead {by}."
@@ -43,8 +51,13 @@ def _short(name: str) -> str:
 
 
 def _literal(words: str) -> str:
-    """As it is in a picture, where $ would begin a formula."""
-    return words.replace("$", r"\$")
+    """As it is in a picture, where $ would begin a formula and half a surrogate pair can't be drawn."""
+    return words.replace("$", r"\$").encode("utf-8", "backslashreplace").decode()
+
+
+def _cell(name: str) -> str:
+    """A name that no spreadsheet takes for a formula."""
+    return f"'{name}" if name.startswith(("=", "+", "-", "@", "\t", "\r")) else name
 
 
 def _and(names: list[str]) -> str:
@@ -131,7 +144,8 @@ def as_json(tournament: Tournament) -> dict[str, Any]:
 def _figures(estimate: Estimate | None) -> Any:
     if estimate is None:
         return None
-    return {"mean": estimate.mean, "half_width": estimate.half_width, "samples": estimate.samples}
+    half_width = estimate.half_width if math.isfinite(estimate.half_width) else None
+    return {"mean": estimate.mean, "half_width": half_width, "samples": estimate.samples}
 
 
 def write_json(tournament: Tournament, path: Path) -> None:
@@ -152,8 +166,8 @@ def write_csv(tournament: Tournament, path: Path) -> None:
             figures = (payoff.mean, payoff.half_width, win.mean, win.half_width)
             writer.writerow(
                 [
-                    tournament.names[a],
-                    tournament.names[b],
+                    _cell(tournament.names[a]),
+                    _cell(tournament.names[b]),
                     payoff.samples,
                     len(lineup.seats),
                     *(f"{value:.6f}" for value in figures),
@@ -177,7 +191,7 @@ def write_picture(tournament: Tournament, path: Path) -> None:
     left, right = figure.subplots(1, 2, width_ratios=[6, width], sharey=True)
     for y, a in enumerate(order):
         result = tournament.overall(a)
-        colour = ABOVE if result.low > 0 else BELOW if result.high < 0 else OPEN
+        colour = ABOVE if result.is_above_zero else BELOW if result.is_below_zero else OPEN
         left.errorbar(result.mean, y, xerr=result.half_width, fmt="o", color=colour, capsize=4, markersize=6)
         left.annotate(str(result), (result.mean, y), (0, 7), textcoords="offset points", ha="center", fontsize=8)
     left.axvline(0, color="#9ca3af", linewidth=1)
@@ -199,5 +213,6 @@ def write_picture(tournament: Tournament, path: Path) -> None:
     right.spines[:].set_visible(False)
     about = f"{tournament.game.title}, {tournament.game.num_players} players, {tournament.num_games:,} games"
     figure.suptitle("\n".join([about, *textwrap.wrap(_literal(verdict(tournament)), 85 + 6 * count)]), fontsize=11)
-    with atomic_write(path, "wb") as file:
+    with atomic_write(path, "wb") as file, warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing from font")  # a box stands in for what the font lacks
         figure.savefig(file, format="png", dpi=130)

@@ -83,16 +83,20 @@ class Plan:
         pairs: list[tuple[int, int] | None] = [(a, b) for a in range(count) for b in range(count) if a != b]
         return [*pairs, None] if self.game.num_players > 2 else pairs
 
+    @property
+    def parts_of_round(self) -> int:
+        """How many parts the games of a line-up have (in every round of play)."""
+        return -(-self.deals // self.deals_of_part)
+
     def parts(self, round_number: int) -> Iterator[Part]:
         """The parts of a round of play, all line-ups in turn."""
-        count = -(-self.deals // self.deals_of_part)
-        for number in range(count):
+        for number in range(self.parts_of_round):
             for lineup in range(len(self.lineups)):
-                yield Part(lineup, round_number * count + number)
+                yield Part(lineup, round_number * self.parts_of_round + number)
 
     def deals_in(self, part: Part) -> int:
         """How many deals a part has: the last of a round may have fewer."""
-        begun = part.number % -(-self.deals // self.deals_of_part) * self.deals_of_part
+        begun = part.number % self.parts_of_round * self.deals_of_part
         return min(self.deals_of_part, self.deals - begun)
 
     def games_in(self, part: Part) -> Games:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+
+MIN_DEALS = 10  #: from fewer, which may be alike by chance, nothing is called sure
 
 
 @dataclass(frozen=True)
@@ -30,6 +33,15 @@ class Estimate:
     def high(self) -> float:
         return self.mean + self.half_width
 
+    @property
+    def is_above_zero(self) -> bool:
+        """Whether the interval lies above 0 and rests on enough deals for a verdict."""
+        return self.samples >= MIN_DEALS and self.low > 0
+
+    @property
+    def is_below_zero(self) -> bool:
+        return self.samples >= MIN_DEALS and self.high < 0
+
     def __str__(self) -> str:
         return f"{self.mean:+.3f} ± {self.half_width:.3f}"
 
@@ -53,14 +65,23 @@ def t95(degrees: int) -> float:
     return sum(term / degrees**k for k, term in enumerate(terms))
 
 
-def estimate(by_deal: npt.NDArray[np.float64]) -> Estimate:
+def estimate(by_deal: npt.NDArray[np.float64], span: float = 2.0) -> Estimate:
     """The mean over deals.
 
     Games of one deal depend on each other, deals do not: so the games of a deal are averaged first, and the interval
     comes from the spread between deals (Student's t, so that few deals don't look surer than they are).
 
+    Deals that are all alike have no spread, and yet prove nothing: of D such deals at most a share 1 - .05^(1/D) is
+    otherwise with 95% certainty (about 3/D, the "rule of three"), and that share may change the mean by `span` each.
+
     Args:
-        by_deal: float64, (D,), one average per deal; D is at least 2.
+        by_deal: float64, (D,), one average per deal; the interval of fewer than 2 is infinite.
+        span: how far two values can be apart.
     """
     deals = len(by_deal)
-    return Estimate(float(by_deal.mean()), float(t95(deals - 1) * by_deal.std(ddof=1) / np.sqrt(deals)), deals)
+    if deals < 2:
+        return Estimate(float(by_deal[0]) if deals else math.nan, math.inf, deals)
+    spread = float(by_deal.std(ddof=1))
+    if spread <= 1e-12 * span:
+        return Estimate(float(by_deal.mean()), span * (1.0 - 0.05 ** (1.0 / deals)), deals)
+    return Estimate(float(by_deal.mean()), t95(deals - 1) * spread / math.sqrt(deals), deals)

@@ -7,10 +7,12 @@ which the luck of the deal is gone.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import itertools
 import json
 import os
+import reprlib
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -24,9 +26,11 @@ import numpy.typing as npt
 from card_envs.arena.alpha import alpha_rank
 from card_envs.arena.backends import Backend, Here
 from card_envs.arena.ratings import luce_ratings
+from card_envs.arena.records import replay
 from card_envs.arena.schedule import FEW_DEALS, MANY_DEALS, Part, Plan, Player
 from card_envs.arena.statistics import Estimate, estimate
 from card_envs.errors import CardEnvsError
+from card_envs.files import lock_folder
 from card_envs.games.game import Game
 from card_envs.policies.base import Policy, policy_label
 
@@ -105,43 +109,49 @@ class Tournament:
     def num_games(self) -> int:
         return sum(len(lineup.seats) for lineup in self.lineups)
 
+    @property
+    def _span(self) -> float:
+        """How far two returns can be apart."""
+        return self.game.max_return - self.game.min_return
+
     def payoff(self, a: int, b: int) -> Estimate:
         """A's mean return alone among B's."""
-        return estimate(self.pairings[a, b].by_deal(a, "returns"))
+        return estimate(self.pairings[a, b].by_deal(a, "returns"), self._span)
 
     def win_share_among(self, a: int, b: int) -> Estimate:
         """A's share of wins alone among B's."""
-        return estimate(self.pairings[a, b].by_deal(a, "wins"))
+        return estimate(self.pairings[a, b].by_deal(a, "wins"), 1.0)
 
     def overall(self, a: int) -> Estimate:
         """A's mean return alone among one other policy, averaged over the others."""
-        return estimate(self._over_others(a, "returns"))
+        return estimate(self._over_others(a, "returns"), self._span)
 
     def win_share(self, a: int) -> Estimate:
         """A's share of wins in the same games; 1/players is a fair share."""
-        return estimate(self._over_others(a, "wins"))
+        return estimate(self._over_others(a, "wins"), 1.0)
 
     def difference(self, a: int, b: int) -> Estimate:
         """How much better A is than B `overall`, deal by deal: both played the same deals."""
-        return estimate(self._over_others(a, "returns") - self._over_others(b, "returns"))
+        return estimate(self._over_others(a, "returns") - self._over_others(b, "returns"), 2 * self._span)
 
     def in_mixed(self, a: int) -> Estimate | None:
-        """A's mean return at mixed tables; None with two players."""
+        """A's mean return at mixed tables; None with two players, or where it never sat."""
         if self.mixed is None:
             return None
         by_deal = self.mixed.by_deal(a, "returns")
-        return estimate(by_deal[~np.isnan(by_deal)])
+        by_deal = by_deal[~np.isnan(by_deal)]
+        return estimate(by_deal, self._span) if len(by_deal) else None
 
     def seat_returns(self, a: int) -> list[Estimate]:
         """A's mean return in each seat, alone among one other policy, averaged over the others."""
         by_deal = np.mean([self.pairings[a, b].by_deal_and_seat(a) for b in self._others(a)], axis=0)
-        return [estimate(seat) for seat in by_deal.T]
+        return [estimate(seat, self._span) for seat in by_deal.T]
 
     def everyones_seat_returns(self) -> list[Estimate]:
         """The mean return of each seat over all games, whoever sat there: what the seat itself is worth."""
         n = self.game.num_players
         by_deal = np.mean([lineup.returns.reshape(-1, n, n).mean(axis=1) for lineup in self.lineups], axis=0)
-        return [estimate(seat) for seat in by_deal.T]
+        return [estimate(seat, self._span) for seat in by_deal.T]
 
     def lengths(self) -> npt.NDArray[np.int64]:
         """How many decisions each game took, int64, (games,)."""
@@ -276,7 +286,8 @@ def run_plan(
 class ResultFile:
     """The results of a tournament's parts, in memory and, with a folder, appended to a file.
 
-    Each line is written in one piece as soon as it is known. What a killed process has left of its last one is cut off.
+    Each line is written in one piece as soon as it is known. The folder is this process's until `__exit__`. A file is
+    changed only when it is known to hold this tournament: then what a killed process left of a line is cut off.
 
     Attributes:
         lines: the results by part.
@@ -285,42 +296,68 @@ class ResultFile:
     def __init__(self, plan: Plan, folder: str | Path | None, resume: bool) -> None:
         self.lines: dict[Part, dict[str, Any]] = {}
         self._file: IO[bytes] | None = None
+        self._held = contextlib.ExitStack()
         if folder is None:
             if resume:
                 raise CardEnvsError("to resume a tournament, name the folder that holds it")
             return
-        path = Path(folder) / RESULTS
-        head = {"format": FORMAT, **plan.describe()}
-        if path.exists() and not resume:
-            raise CardEnvsError(f"{path} is there already: name another folder, or resume that tournament")
-        if resume and not path.exists():
-            raise CardEnvsError(f"there is no tournament to resume: {path} does not exist")
-        path.parent.mkdir(parents=True, exist_ok=True)
-        self._file = open(path, "a+b", buffering=0)  # noqa: SIM115 - closed by __exit__
+        if not str(folder):
+            raise CardEnvsError("the folder's name is empty; expected a folder for the results")
+        folder = Path(folder)
+        self._path = folder / RESULTS
+        if resume and not self._path.exists():
+            raise CardEnvsError(f"there is no tournament to resume: {self._path} does not exist")
+        if not resume and folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+            hint = ", or resume that tournament (--resume)" if self._path.exists() else ""
+            raise CardEnvsError(f"{folder} is not an empty folder: name another one{hint}")
+        folder.mkdir(parents=True, exist_ok=True)
         try:
-            self._read(path, head)
+            self._held.enter_context(lock_folder(folder))
+            if not resume and any(folder.iterdir()):  # since we looked
+                raise CardEnvsError(f"{folder} is in use by another process: name another folder")
+            head = {"format": FORMAT, **plan.describe()}
+            if resume:
+                self._read(plan, head)
+            self._file = self._held.enter_context(self._path.open("ab", buffering=0))
+            if not self._file.tell():
+                self._write(head)
         except BaseException:
-            self._file.close()
+            self._held.close()
             raise
 
-    def _read(self, path: Path, head: dict[str, Any]) -> None:
-        assert self._file is not None
-        self._file.seek(0)
-        content = self._file.read()
+    def _read(self, plan: Plan, head: dict[str, Any]) -> None:
+        content = self._path.read_bytes()
+        if _line(head).startswith(content):  # killed while it wrote its first line
+            os.truncate(self._path, 0)
+            return
         whole = content[: content.rfind(b"\n") + 1]
-        self._file.truncate(len(whole))
-        try:
-            lines = [json.loads(line) for line in whole.splitlines()]
-            known = lines[0] if lines else None
-            self.lines = {Part(line["lineup"], line["part"]): line for line in lines[1:]}
-        except (ValueError, KeyError, TypeError) as error:
-            raise CardEnvsError(f"{path} is no file of results: {error}") from None
-        if known is None:
-            self._write(head)
-        elif known != json.loads(json.dumps(head)):
-            different = [key for key in head if known.get(key) != head[key]]
-            before, now = ([f"{key} = {x.get(key)!r}" for key in different] for x in (known, head))
-            raise CardEnvsError(f"{path} holds another tournament: {', '.join(before)}, not {', '.join(now)}")
+        for number, text in enumerate(whole.splitlines(), 1):
+            try:
+                line = json.loads(text, parse_constant=_no_number)
+                if number == 1:
+                    self._compare(line, head)
+                    continue
+                part = check_line(plan, line)
+                if part in self.lines:
+                    raise ValueError("the same part of the same line-up stands above")
+                self.lines[part] = line
+            except CardEnvsError:
+                raise
+            except (ValueError, RecursionError) as error:
+                raise CardEnvsError(f"{self._path}: line {number}: {str(error)[:300]}") from None
+        if not whole:
+            raise CardEnvsError(f"{self._path} is no file of results: it has no whole line")
+        if len(whole) < len(content):
+            os.truncate(self._path, len(whole))
+
+    def _compare(self, known: Any, head: dict[str, Any]) -> None:
+        if not isinstance(known, dict) or known.get("format") != FORMAT:
+            raise CardEnvsError(f"{self._path}: line 1: this is no file of a tournament's results in {FORMAT!r}")
+        wanted = json.loads(json.dumps(head))
+        different = [key for key in {**wanted, **known} if known.get(key) != wanted.get(key)]
+        if different:
+            before, now = ([f"{key} = {x.get(key)!r}" for key in different] for x in (known, wanted))
+            raise CardEnvsError(f"{self._path} holds another tournament: {', '.join(before)}, not {', '.join(now)}")
 
     def add(self, line: dict[str, Any]) -> None:
         """Keeps and saves the results of a part."""
@@ -330,17 +367,96 @@ class ResultFile:
 
     def _write(self, line: dict[str, Any]) -> None:
         assert self._file is not None
-        data = (json.dumps(line, ensure_ascii=False, allow_nan=False, separators=(",", ":")) + "\n").encode()
-        written = self._file.write(data)
-        while written < len(data):  # an unbuffered write may stop short
-            written += self._file.write(data[written:])
+        data = _line(line)
+        try:
+            written = self._file.write(data)
+            while written < len(data):  # an unbuffered write may stop short
+                written += self._file.write(data[written:])
+        except OSError as error:
+            reason = error.strerror or str(error)
+            raise CardEnvsError(
+                f"{self._path} can't be written: {reason}; --resume goes on from what is saved"
+            ) from None
 
     def __enter__(self) -> ResultFile:
         return self
 
     def __exit__(self, *error: object) -> None:
-        if self._file:
-            self._file.close()
+        self._held.close()
+
+
+def _line(value: dict[str, Any]) -> bytes:
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")) + "\n"
+    return text.encode("utf-8", "backslashreplace")  # half a surrogate pair becomes JSON's own escape
+
+
+def _no_number(text: str) -> None:
+    raise ValueError(f"{text} is no number")
+
+
+def check_line(plan: Plan, line: Any) -> Part:
+    """The part whose results a line of the file holds.
+
+    Raises:
+        ValueError: something in it can't be the result of that part; the message says what is allowed.
+    """
+    known = {"lineup", "part", "winners", "decisions", "faults", "records"}
+    if not plan.game.pays_winners:
+        known.add("returns")
+    if not isinstance(line, dict) or line.keys() != known:
+        raise ValueError(f"expected an object with the keys {', '.join(sorted(known))}")
+    n, most = plan.game.num_players, plan.game.max_decisions
+    lineup = _integers([line["lineup"]], 0, len(plan.lineups) - 1, "lineup")[0]
+    rounds = 1 if plan.until_ci is None else 10**9
+    part = Part(lineup, _integers([line["part"]], 0, rounds * plan.parts_of_round - 1, "part")[0])
+    games = plan.deals_in(part) * n
+    for key, low, high in (("winners", 0, 2**n - 1), ("decisions", -most, most)):
+        if not isinstance(line[key], list) or len(line[key]) != games:
+            raise ValueError(f"{key}: expected a list of {games} numbers, one a game")
+        _integers(line[key], low, high, key)
+    for paid in _listed(line.get("returns", []), "returns"):
+        numbers = isinstance(paid, list) and all(type(number) in (int, float) for number in paid)
+        least, largest = plan.game.min_return - 1e-9, plan.game.max_return + 1e-9
+        if not numbers or len(paid) != n or not all(least <= number <= largest for number in paid):
+            raise ValueError(
+                f"returns: expected {n} numbers from {plan.game.min_return} to {plan.game.max_return} a game"
+            )
+    if "returns" in line and len(line["returns"]) != games:
+        raise ValueError(f"returns: expected a list for each of {games} games")
+    for fault in _listed(line["faults"], "faults"):
+        if plan.faults != "loss" or not isinstance(fault, list) or len(fault) != 5:
+            raise ValueError(
+                "faults: expected [row, seat, policy, kind, message] each, and none where a fault is an error"
+            )
+        _integers(fault[:1], 0, games - 1, "faults: row")
+        _integers(fault[1:2], 0, n - 1, "faults: seat")
+        if not all(isinstance(word, str) for word in fault[2:]):
+            raise ValueError("faults: policy, kind and message are texts")
+    records = _listed(line["records"], "records")
+    if len(records) > (plan.records if part.number == 0 else 0):
+        raise ValueError(f"records: {len(records)} are more than this part has")
+    for record in records:
+        try:
+            replayed = replay(record).game
+        except (CardEnvsError, KeyError, TypeError) as error:
+            raise ValueError(f"records: {error}") from None
+        names = record.get("policies")
+        if replayed != plan.game or not isinstance(names, list) or not set(map(str, names)) <= set(plan.names):
+            raise ValueError(f"records: expected games of {plan.game!r} between this tournament's policies")
+    return part
+
+
+def _listed(value: Any, key: str) -> list[Any]:
+    if not isinstance(value, list):
+        raise ValueError(f"{key}: expected a list")
+    return value
+
+
+def _integers(values: list[Any], low: int, high: int, key: str) -> list[int]:
+    for value in values:
+        if type(value) is not int or not low <= value <= high:
+            raise ValueError(f"{key}: {reprlib.repr(value)} is not a whole number from {low} to {high}")
+    return values
 
 
 def gather(plan: Plan, lines: dict[Part, dict[str, Any]], rounds: int, seconds: float = 0.0) -> Tournament:

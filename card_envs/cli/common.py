@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import io
 import json
 import os
 import signal
@@ -88,6 +89,9 @@ def run(function: Callable[[argparse.Namespace], object], args: argparse.Namespa
     """
     try:
         with _terminable():
+            for stream in (sys.stdout, sys.stderr):
+                if isinstance(stream, io.TextIOWrapper):
+                    stream.reconfigure(errors="backslashreplace")  # a name may hold what can't be encoded
             function(args)
             sys.stdout.flush()
     except BrokenPipeError:  # whoever read the output has gone, as in `... | head`

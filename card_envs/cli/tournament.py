@@ -12,9 +12,8 @@ trained model, or `module:attribute` of your own.
 from __future__ import annotations
 
 import argparse
+import importlib.util
 from pathlib import Path
-
-from tqdm import tqdm
 
 from card_envs.arena.backends import Backend, Here, Processes
 from card_envs.arena.html import write_html
@@ -22,6 +21,7 @@ from card_envs.arena.records import write_records
 from card_envs.arena.report import text_table, write_csv, write_json, write_picture
 from card_envs.arena.tournament import make_plan, num_games, run_plan
 from card_envs.cli.common import add_game_arguments, options_of, positive, whole
+from card_envs.cli.progress import progress_bar
 from card_envs.errors import CardEnvsError
 from card_envs.files import atomic_write
 from card_envs.games import make_game
@@ -73,7 +73,7 @@ def main(args: argparse.Namespace) -> None:
         time_limit=args.time_limit,
     )
     total = None if args.until_ci else num_games(plan)
-    with tqdm(total=total, unit="games", disable=None, dynamic_ncols=True, smoothing=0.05) as bar:
+    with progress_bar(total, "games") as bar:
         result = run_plan(
             plan,
             folder=args.out,
@@ -83,14 +83,18 @@ def main(args: argparse.Namespace) -> None:
         )
     text = text_table(result)
     print(text)
-    if args.out:
+    if args.out is not None:
         folder = Path(args.out)
         with atomic_write(folder / "table.txt") as file:
             file.write(text + "\n")
         write_csv(result, folder / "pairs.csv")
         write_json(result, folder / "results.json")
-        write_picture(result, folder / "standings.png")
-        written = ["report.html", "table.txt", "pairs.csv", "results.json", "standings.png"]
+        written = ["report.html", "table.txt", "pairs.csv", "results.json"]
+        if importlib.util.find_spec("matplotlib"):
+            write_picture(result, folder / "standings.png")
+            written.append("standings.png")
+        else:
+            print("no standings.png without matplotlib: pip install 'card-envs[train]'")
         if args.records:
             write_records(folder / "games.jsonl", result.records)
             written.append("games.jsonl")

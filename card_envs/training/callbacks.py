@@ -20,7 +20,7 @@ from stable_baselines3.common.logger import TensorBoardOutputFormat
 from torch.utils.tensorboard import SummaryWriter
 
 from card_envs.arena.match import play_games, rotated
-from card_envs.arena.statistics import Estimate, estimate
+from card_envs.arena.statistics import MIN_DEALS, Estimate, estimate
 from card_envs.cli.common import Stopped
 from card_envs.cli.progress import progress_bar
 from card_envs.errors import CardEnvsError
@@ -29,8 +29,6 @@ from card_envs.policies.trained import NetworkPolicy, answers_nan
 from card_envs.training.checkpoint import Progress, save_checkpoint, save_model
 from card_envs.training.self_play import SelfPlayBatch
 from card_envs.training.settings import Config
-
-MIN_DEALS = 10  #: from fewer, all alike by chance, no interval can be told
 
 
 class RunCallback(BaseCallback):
@@ -149,7 +147,7 @@ class RunCallback(BaseCallback):
         seconds = time.perf_counter() - self.started
         speed = (self.num_timesteps - self.first_step) / seconds if seconds else 0.0
         text = " · ".join(
-            f"{name} {result if self.deals >= MIN_DEALS and result.half_width > 0 else format(result.mean, '+.3f')}"
+            f"{name} {result if self.deals >= MIN_DEALS else format(result.mean, '+.3f')}"
             for name, result in results.items()
         )
         self.bar.write(f"{self.num_timesteps:>10,} steps · return against {text} · {speed:,.0f} steps/s")

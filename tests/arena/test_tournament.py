@@ -261,7 +261,7 @@ def test_killed_twice_and_resumed_it_ends_as_if_nothing_had_happened(tmp_path):
 def test_folder_in_use_and_another_tournament_are_refused(game, tmp_path):
     play_tournament(game, ["random", "heuristic"], games=6, folder=tmp_path)
     before = (tmp_path / RESULTS).read_bytes()
-    with pytest.raises(CardEnvsError, match="is there already: name another folder, or resume"):
+    with pytest.raises(CardEnvsError, match="is not an empty folder: name another one, or resume"):
         play_tournament(game, ["random", "heuristic"], games=6, folder=tmp_path)
     for change, message in (
         ({"games": 9}, "games = 6, not games = 9"),
@@ -275,7 +275,7 @@ def test_folder_in_use_and_another_tournament_are_refused(game, tmp_path):
     assert not (tmp_path / "other").exists()
     assert (tmp_path / RESULTS).read_bytes() == before
     (tmp_path / RESULTS).write_text("{}\nnothing\n")
-    with pytest.raises(CardEnvsError, match="is no file of results"):
+    with pytest.raises(CardEnvsError, match="line 1: this is no file of a tournament's results"):
         play_tournament(game, ["random", "heuristic"], games=6, folder=tmp_path, resume=True)
 
 
