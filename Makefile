@@ -1,10 +1,14 @@
 # Every target does its own set-up: a virtual environment in .venv with the versions of constraints.txt.
+# Another Python beside it: make test PYTHON=python3.13 VENV=.venv-3.13
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 JOBS ?= 2
 
-.PHONY: help demo test test-bridges lint format bench clean
+# what `make quick` runs: rules, golden games, kernels, command line
+QUICK := tests/games tests/golden tests/kernels/test_batch.py tests/kernels/test_rng.py tests/kernels/test_state.py tests/test_cli.py
+
+.PHONY: help demo test quick test-bridges lint format bench clean
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 14
@@ -19,7 +23,11 @@ demo: $(VENV)/installed  ## train a small agent by self-play, then play it again
 	$(BIN)/python training/demo.py
 
 test: $(VENV)/installed  ## the whole test suite
-	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile
+	$(BIN)/python -m tests.warm $(JOBS)
+	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal
+
+quick: $(VENV)/installed  ## the tests that tell most, under a minute once the kernels are compiled
+	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal $(QUICK)
 
 test-bridges:  ## the programs of docs/bridges on every game, each library in an environment of its own
 	$(PYTHON) -m tests.bridges.run --jobs $(JOBS) $(BRIDGES)

@@ -561,9 +561,7 @@ def test_a_list_of_seeds_of_another_length_is_refused_and_the_games_go_on(seeds)
     envs = CardVectorEnv("icarus_club", 3, 3)
     envs.reset(seed=0)
     before = envs._learner.tables.states.tobytes()
-    with pytest.raises(
-        CardEnvsError, match=r"^seed has \d entries; allowed is one seed for all, or 3, one a game$"
-    ):
+    with pytest.raises(CardEnvsError, match=r"^seed has \d entries; allowed is one seed for all, or 3, one a game$"):
         envs.reset(seed=seeds)
     assert envs._learner.tables.states.tobytes() == before
 

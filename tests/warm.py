@@ -1,0 +1,53 @@
+"""Compiles the kernels of all games, several games at a time: `python -m tests.warm [PROCESSES]`.
+
+The workers of a test run find them on disk then, instead of each compiling the same ones.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import sys
+
+import numpy as np
+
+from card_envs.arena.match import Games, play_games
+from card_envs.arena.records import replay
+from card_envs.envs.aec import CardGameEnv
+from card_envs.games import list_games, make_game
+from card_envs.kernels import batch
+from card_envs.kernels.rng import seed_words
+from card_envs.policies import GameBatch, make_policy
+from tests.golden.write import play as golden_games
+from tests.kernels.playing import digest
+
+POLICIES = ("random", "heuristic", "mc:2", "search:2")
+
+
+def last_legal(observation, action_mask):
+    return np.flatnonzero(action_mask)[-1]
+
+
+def use(name: str) -> None:
+    """Calls every kernel of a game."""
+    game = make_game(name)
+    digest(game, 10)
+    for record in golden_games(game):
+        replay(record)
+    env = CardGameEnv(game)
+    env.reset(seed=0)
+    for _ in range(10):
+        if not env.terminations[env.agent_selection]:
+            env.step(last_legal(**env.observe(env.agent_selection)))
+    tables, rows = GameBatch(game, 2, [make_policy(last_legal, game)]), np.arange(2)
+    tables.states["rng"], tables.rngs[:] = seed_words(0, 2), seed_words(1, 2)
+    tables.start(rows)
+    tables.fast_forward(rows, rows + 1, batch.RANDOM)
+    tables.value_actions(rows, rows + 1, batch.RANDOM, np.empty((2, game.num_actions)))
+    seats = np.arange(3)[:, None] + np.arange(game.num_players)
+    policies = [make_policy(policy, game) for policy in (*POLICIES, last_legal)]
+    play_games(game, policies, Games(seats % 5, seed_words(0, 3), seed_words(1, 3)), log_actions=True)
+
+
+if __name__ == "__main__":
+    with multiprocessing.get_context("spawn").Pool(int(sys.argv[1]) if len(sys.argv) > 1 else 2) as pool:
+        pool.map(use, list_games(), chunksize=1)
