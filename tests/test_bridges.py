@@ -141,7 +141,7 @@ def test_the_table_tells_versions_and_failures(folder):
     results = {"library": result("A", "2", failure="AssertionError", tests={"ok": True, "summary": "3 passed"})}
     results["library"]["environments"].append(result("A", "1")["environments"][0])
     assert pages.table(results).splitlines()[2] == (
-        "| [A](docs/bridges/library.md) | numpy 2, 1 | much | little | 3 of 4; fails: icons with 3 | 3 passed |"
+        "| [A](library.md) | numpy 2, 1 | much | little | 3 of 4; fails: icons with 3 | 3 passed |"
     )
     text = f"before\n{pages.BEGIN}\nold\n{pages.END}\nafter\n"
     written = pages.with_table(text, results)

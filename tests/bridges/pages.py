@@ -1,4 +1,4 @@
-"""What a page docs/bridges/NAME.md holds, and the README's table of what was seen to work. Standard library only."""
+"""What a page docs/bridges/NAME.md holds, and the table of what was seen to work. Standard library only."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = ROOT / "docs" / "bridges"
 RESULTS = PAGES / "results.json"
-README = ROOT / "README.md"
+README = ROOT / "docs" / "bridges" / "README.md"
 BEGIN, END = "<!-- bridges: begin -->", "<!-- bridges: end -->"
 KEYS = ("Extra", "Library", "Works", "Does not")
 MAX_LINES = 60  # a program has fewer
@@ -129,7 +129,7 @@ def write_results(new: dict[str, Any]) -> None:
 
 
 def table(results: dict[str, Any]) -> str:
-    """The README's table."""
+    """The table of docs/bridges/README.md."""
     rows = [
         "| library | version tested | what works | what does not | programs | tests |",
         "|---|---|---|---|---|---|",
@@ -141,7 +141,7 @@ def table(results: dict[str, Any]) -> str:
         seen = f"{len(programs) - len(failed)} of {len(programs)}" + (f"; fails: {', '.join(failed)}" if failed else "")
         tests = [environment["tests"]["summary"] for environment in runs if environment["tests"] is not None]
         cells = [
-            f"[{result['title']}](docs/bridges/{name}.md)",
+            f"[{result['title']}]({name}.md)",
             versions([environment["libraries"] for environment in runs]),
             result["works"],
             result["does_not"],
