@@ -53,7 +53,7 @@ def check_game_play(game: Game, *, num_games: int = 20, seed: int = 0) -> None:
         for rows in decisions(tables, driver):
             mask = np.full((len(rows), game.num_actions), 7, np.int8)
             obs = np.full((len(rows), game.layout.size), np.nan, np.float32)
-            tables.kernels.ask(tables.states, rows, game.layout.at, obs, mask)
+            tables.kernels.ask(tables.states, rows, game.layout.at, np.arange(len(rows)), obs, mask)
             demand(bool(np.isin(mask, (0, 1)).all()), name, "a mask holds not only 0 and 1")
             demand(bool(mask.any(axis=1).all()), name, "a decision has no legal action")
             _check_bounds(name, game, obs)

@@ -1,7 +1,24 @@
 """Loops over many states of any game, compiled once per game from its rules.
 
 `for_game(game)` returns the kernels of a game. In all of them a *table* is one game in an array of states, `B` the
-number of tables, `A` of actions, `O` the observation's length; `rows` are int64 positions of the tables to work on.
+number of tables, `A` of actions, `O` the observation's length. Parameters that many of them have:
+
+| name | what |
+|---|---|
+| `states` | the tables' state records, (B,) |
+| `row` | the position of one table |
+| `rows` | int64, (k,), the positions of the tables to work on, each once |
+| `s` | one state record |
+| `at` | `Layout.at`, the segment starts of the observation |
+| `mask` | scratch for a mask, int8, (A,); where a kernel's docstring names it, the answer |
+| `outcome` | scratch for the value of a chance event, int16, (`Game.max_chance_values`,); likewise |
+| `driver` | who answers for a seat: `RANDOM` or `HEURISTIC` |
+| `rngs` | uint64, (B, 2), the tables' generators for policies, apart from those of chance inside the states |
+| `counts` | int64, (B,), decisions taken at each table |
+| `log` | int16, (B, L), the actions at each table, `counts` of them; none are kept if L is 0 |
+
+A kernel touches its own rows alone, and releases the interpreter lock: threads may work on different rows of the same
+arrays, each with scratch of its own.
 """
 
 from __future__ import annotations
@@ -26,49 +43,7 @@ ENDED, LOG_FULL = -1, -2
 
 
 class Kernels(NamedTuple):
-    """The compiled loops of one game.
-
-    Attributes:
-        start: `(states, rows, initial, outcome)`. A fresh game at each row, dealt with the generator that was in
-            the row.
-        apply: `(states, row, action)`. One action at one table; due chance stays due.
-        step: `(states, row, action, mask, outcome) -> int`. One legal action at one table, chance included, then the
-            mask; returns the seat to act, -1 after the end. The path of the AEC environment.
-        observe: `(states, row, seat, at, out)`.
-        observe_rows: `(states, rows, seats, at, out)`. Observations into `out[i]` for `rows[i]`.
-        legal: `(states, row, mask) -> int`.
-        chance: `(states, row, outcome) -> int`. Draws and carries out one due chance event; returns its length.
-        apply_chance: `(states, row, outcome)`. Carries out one due chance event with an outcome handed in.
-        ask: `(states, rows, at, obs, masks)`. Observation into `obs[i]` and mask into `masks[i]` of the seat to act at
-            `rows[i]`.
-        act: `(states, rows, actions, mask, outcome, counts, log) -> int`. One action at each row; stops at the first
-            illegal one and returns its position in `rows`, else -1. Rows before it have moved, it and those after it
-            have not. At a table that has ended every action is illegal.
-        advance: `(states, rows, drivers, skip_forced, rngs, mask, outcome, counts, log, who)`. Plays each row on until
-            it
-            has ended (`who[i]` = `ENDED`), somebody outside must decide (`who[i]` = that driver's number), or the log
-            needs more room (`LOG_FULL`). `drivers` (int8, (B, max players)) says who answers for each seat; `rngs`
-            (uint64, (B, 2)) are the policies' generators; `counts` (int64, (B,)) counts decisions; `log` (int16, (B,
-            L)) keeps the actions, unless L is 0.
-        decide: `(states, rows, driver, rngs, mask, actions)`. A built-in driver's choice for the seat to act.
-        fast_forward: `(states, rows, decisions, driver, rngs, mask, outcome)`. Plays the first `decisions[i]` decisions
-            of `rows[i]` with every seat answered by `driver` (`RANDOM` or `HEURISTIC`), but never to the end.
-        value_actions: `(states, rows, playouts, length, driver, rngs, mask, outcome, out)`. Into `out[i, a]` (float64,
-            (len(rows), A)) the mean return of the seat to act at `rows[i]` over `playouts[i]` playouts after each legal
-            action `a`, else 0. A playout begins from what that seat can't tell from the state (`resample`); every seat
-            is answered by `driver` (`RANDOM` or `HEURISTIC`), to the end or for `length` decisions, after which the
-            state is evaluated (`Rules.evaluate`). All actions meet the same hidden cards and random numbers, so that
-            their differences are sharp.
-        play: `(states, initial, rngs, steps, at, obs, mask, outcome)`. `steps` random decisions at each table with mask
-            and observation at every decision, games starting over by themselves; what the throughput benchmark
-            measures.
-        move: `(s, action, outcome)`. One legal action and all chance after it, in one state; for further kernels.
-        play_out: `(s, length, driver, rng, mask, outcome, paid)`. Plays one state on with every seat answered by
-            `driver`, to its end or for `length` decisions; into `paid` (float64, (max players,)) the returns, or what
-            they are evaluated to be; likewise.
-        returns: `(states, rows, out)`. Returns of ended games, float64, (len(rows), players).
-        resample: `(states, row, seat, rng)`.
-    """
+    """The compiled loops of one game; what each does stands in its own docstring, `help(kernels.advance)`."""
 
     start: Callable[..., Any]
     apply: Callable[..., Any]
@@ -84,7 +59,6 @@ class Kernels(NamedTuple):
     decide: Callable[..., Any]
     fast_forward: Callable[..., Any]
     value_actions: Callable[..., Any]
-    play: Callable[..., Any]
     move: Callable[..., Any]
     play_out: Callable[..., Any]
     returns: Callable[..., Any]
@@ -106,17 +80,20 @@ def _build(name: str, rules: Any) -> Kernels:
 
     @compiled
     def resolve_chance(s, outcome):
+        """Draws and carries out all chance that is due."""
         while s.chance != 0:
             count = draw_chance(s, outcome)
             carry_out_chance(s, outcome[:count])
 
     @compiled
     def move(s, action, outcome):
+        """One legal action and all chance after it; for further kernels."""
         apply_action(s, action)
         resolve_chance(s, outcome)
 
     @compiled
     def fresh(states, row, initial, outcome):
+        """A fresh game in one row, dealt with the generator that was in it."""
         r0, r1 = states[row].rng[0], states[row].rng[1]
         states[row] = initial[0]
         s = states[row]
@@ -125,16 +102,23 @@ def _build(name: str, rules: Any) -> Kernels:
 
     @compiled
     def start(states, rows, initial, outcome):
+        """A fresh game (`Game.initial`) at each row, dealt with the generator that was in the row."""
         states, rows, initial, outcome = borrow(states, rows, initial, outcome)
         for i in range(rows.shape[0]):
             fresh(states, rows[i], initial, outcome)
 
     @compiled
     def apply(states, row, action):
+        """One legal action; due chance stays due."""
         apply_action(states[row], action)
 
     @compiled
     def step(states, row, action, mask, outcome):
+        """One legal action, chance included, then the mask: the path of the AEC environment.
+
+        Returns:
+            The seat to act, whose mask is now in `mask`; -1 after the end, with zeros there.
+        """
         s = states[row]
         move(s, action, outcome)
         if s.end == RUNNING:
@@ -145,16 +129,23 @@ def _build(name: str, rules: Any) -> Kernels:
 
     @compiled
     def observe(states, row, seat, at, out):
+        """What `seat` may know, into `out` (float32, (O,))."""
         observe_seat(states[row], seat, at[0], out)
 
     @compiled
     def observe_rows(states, rows, seats, at, out):
+        """What `seats[i]` (int64, (k,)) may know at `rows[i]`, into `out[i]` (float32, (k, O))."""
         states, rows, seats, at, out = borrow(states, rows, seats, at, out)
         for i in range(rows.shape[0]):
             observe_seat(states[rows[i]], seats[i], at[0], out[i])
 
     @compiled
     def legal(states, row, mask):
+        """What the seat to act may do, into `mask`; zeros where chance is due or the game has ended.
+
+        Returns:
+            How many actions that are.
+        """
         s = states[row]
         if s.end == RUNNING and s.chance == 0:
             return legal_actions(s, mask)
@@ -163,6 +154,7 @@ def _build(name: str, rules: Any) -> Kernels:
 
     @compiled
     def chance(states, row, outcome):
+        """Draws and carries out one due chance event; its value is in `outcome` then, its length is returned."""
         s = states[row]
         count = draw_chance(s, outcome)
         carry_out_chance(s, outcome[:count])
@@ -170,24 +162,41 @@ def _build(name: str, rules: Any) -> Kernels:
 
     @compiled
     def apply_chance(states, row, outcome):
+        """Carries out one due chance event with a value handed in."""
         carry_out_chance(states[row], outcome)
 
     @compiled
-    def ask(states, rows, at, obs, masks):
-        states, rows, at, obs, masks = borrow(states, rows, at, obs, masks)
+    def ask(states, rows, at, places, obs, masks):
+        """What the seat to act at `rows[i]` may know and do.
+
+        Beside the parameters above:
+            places: int64, (k,): the observation goes into `obs[places[i]]`, the mask into `masks[places[i]]`.
+            obs: float32, (m, O).
+            masks: int8, (m, A).
+        """
+        states, rows, at, places, obs, masks = borrow(states, rows, at, places, obs, masks)
         for i in range(rows.shape[0]):
             s = states[rows[i]]
-            observe_seat(s, s.player, at[0], obs[i])
-            legal_actions(s, masks[i])
+            observe_seat(s, s.player, at[0], obs[places[i]])
+            legal_actions(s, masks[places[i]])
 
     @compiled
     def note(row, action, counts, log):
+        """Counts a decision, and keeps it if there is a log."""
         if log.shape[1] > 0:
             log[row, counts[row]] = action
         counts[row] += 1
 
     @compiled
     def act(states, rows, actions, mask, outcome, counts, log):
+        """One action (`actions`, int64, (k,)) at each row, chance included; stops at the first illegal one.
+
+        At a table that has ended every action is illegal.
+
+        Returns:
+            The position in `rows` of the illegal action, else -1. Rows before it have moved, it and those after it have
+            not.
+        """
         states, rows, actions, mask, outcome, counts, log = borrow(states, rows, actions, mask, outcome, counts, log)
         for i in range(rows.shape[0]):
             s = states[rows[i]]
@@ -202,12 +211,21 @@ def _build(name: str, rules: Any) -> Kernels:
 
     @compiled
     def choose(s, driver, mask, options, rng):
+        """The choice of `driver` among the `options` 1s of `mask`."""
         if driver == HEURISTIC and options > 1:
             return heuristic(s, mask, rng)
         return random_legal(rng, mask, options)
 
     @compiled
     def advance(states, rows, drivers, skip_forced, rngs, mask, outcome, counts, log, who):
+        """Plays each row on for as long as built-in policies answer.
+
+        Beside the parameters above:
+            drivers: int8, (B, max players), who answers for each seat; from `CALLER` up it is somebody outside.
+            skip_forced: outsiders aren't asked where there is one legal option, which is taken.
+            who: int8, (k,), filled in: `ENDED` where the game has ended, `LOG_FULL` where the log needs more room, else
+                the number of the outsider who must decide.
+        """
         states, rows, drivers, rngs, mask, outcome, counts, log, who = borrow(
             states, rows, drivers, rngs, mask, outcome, counts, log, who
         )
@@ -230,6 +248,7 @@ def _build(name: str, rules: Any) -> Kernels:
 
     @compiled
     def decide(states, rows, driver, rngs, mask, actions):
+        """The choice of `driver` for the seat to act at each row, into `actions` (int64, (k,))."""
         states, rows, rngs, mask, actions = borrow(states, rows, rngs, mask, actions)
         for i in range(rows.shape[0]):
             s = states[rows[i]]
@@ -238,6 +257,7 @@ def _build(name: str, rules: Any) -> Kernels:
 
     @compiled
     def fast_forward(states, rows, decisions, driver, rngs, mask, outcome):
+        """The first `decisions[i]` (int64, (k,)) decisions of `rows[i]`, all by `driver`, but never to the end."""
         states, rows, decisions, rngs, mask, outcome = borrow(states, rows, decisions, rngs, mask, outcome)
         before = states[:1].copy()
         for i in range(rows.shape[0]):
@@ -252,6 +272,10 @@ def _build(name: str, rules: Any) -> Kernels:
 
     @compiled
     def play_out(s, length, driver, rng, mask, outcome, paid):
+        """Plays one state on, to its end or for `length` decisions, all by `driver`; for further kernels.
+
+        Into `paid` (float64, (max players,)) go the returns, or what the state is evaluated to (`Rules.evaluate`).
+        """
         for _ in range(length):
             if s.end != RUNNING:
                 break
@@ -263,6 +287,7 @@ def _build(name: str, rules: Any) -> Kernels:
 
     @compiled
     def value_row(s, seat, playouts, length, driver, luck, mask, outcome, paid, legal, copies, seed, rng, out):
+        """What `value_actions` does for one state, in scratch that is there already."""
         luck, mask, outcome, paid, legal = borrow(luck, mask, outcome, paid, legal)
         copies, seed, rng, out = borrow(copies, seed, rng, out)
         for _ in range(playouts):
@@ -279,6 +304,16 @@ def _build(name: str, rules: Any) -> Kernels:
 
     @compiled
     def value_actions(states, rows, playouts, length, driver, rngs, mask, outcome, out):
+        """Values every legal action by playouts.
+
+        A playout begins from what the seat to act can't tell from the state (`resample`). All actions meet the same
+        hidden cards and random numbers, so that their differences are sharp.
+
+        Beside the parameters above:
+            playouts: int64, (k,), how many after each legal action at `rows[i]`.
+            length: decisions of a playout, see `play_out`.
+            out: float64, (k, A), filled in: the mean return of the seat to act at `rows[i]`, 0 for illegal actions.
+        """
         copies, legal = np.concatenate((states[:1], states[:1])), np.empty_like(mask)
         paid = np.zeros(states[0].winner.shape[0])
         seed, rng = np.zeros(2, np.uint64), np.zeros(2, np.uint64)
@@ -291,24 +326,14 @@ def _build(name: str, rules: Any) -> Kernels:
             )
 
     @compiled
-    def play(states, initial, rngs, steps, at, obs, mask, outcome):
-        states, initial, rngs, at, obs, mask, outcome = borrow(states, initial, rngs, at, obs, mask, outcome)
-        for row in range(states.shape[0]):
-            s = states[row]
-            for _ in range(steps):
-                if s.end != RUNNING:
-                    fresh(states, row, initial, outcome)
-                options = legal_actions(s, mask)
-                observe_seat(s, s.player, at[0], obs)
-                move(s, random_legal(rngs[row], mask, options), outcome)
-
-    @compiled
     def returns_of(states, rows, out):
+        """What the games at `rows` pay, into `out` (float64, (k, players)); 0 for all where they run."""
         for i in range(rows.shape[0]):
             returns(states[rows[i]], out[i])
 
     @compiled
     def resample(states, row, seat, rng):
+        """Replaces what `seat` can't know by a draw from `rng` (uint64, (2,)) among what is possible, see `Rules`."""
         resample_state(states[row], seat, rng)
 
     return Kernels(
@@ -326,7 +351,6 @@ def _build(name: str, rules: Any) -> Kernels:
         decide=decide,
         fast_forward=fast_forward,
         value_actions=value_actions,
-        play=play,
         move=move,
         play_out=play_out,
         returns=returns_of,

@@ -156,7 +156,7 @@ def test_seats_see_only_what_they_may_know(n, memory):
             own = rows[tables.states["player"][rows] == seats]
             masks = np.zeros((2, len(own), game.num_actions), np.int8)
             for i, states in enumerate((tables.states, drawn)):
-                kernels.ask(states, own, game.layout.at, out[i], masks[i])
+                kernels.ask(states, own, game.layout.at, np.arange(len(own)), out[i], masks[i])
             assert (masks[0] == masks[1]).all()
             rngs = tables.rngs.copy()
             choice = decide(tables, own, batch.HEURISTIC, rngs=rngs)
