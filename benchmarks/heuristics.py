@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from tqdm import tqdm
 
-from card_envs.arena.match import play_games, rotated
+from card_envs.arena.match import play_one_among
 from card_envs.arena.statistics import Estimate, estimate
 from card_envs.cli.common import run, whole
 from card_envs.games import game_class, list_games, make_game, player_counts
@@ -50,14 +50,8 @@ class Forgetful:
 
 def alone(game: Game, one: Policy, others: Policy, games: int, seed: int = 0) -> tuple[Estimate, Estimate]:
     """One player among others: its mean return, and its share of wins, a shared one counted in parts."""
-    n = game.num_players
-    to_play = rotated([0] + [1] * (n - 1), max(2, -(-games // n)), seed, stream=0)
-    results = play_games(game, [one, others], to_play)
-    own = to_play.seats == 0
-    return (
-        estimate(results.returns[own].reshape(-1, n).mean(axis=1)),
-        estimate(results.wins[own].reshape(-1, n).mean(axis=1)),
-    )
+    returns, wins = play_one_among(game, one, others, max(2, -(-games // game.num_players)), seed=seed)
+    return estimate(returns), estimate(wins)
 
 
 def share(wins: Estimate) -> str:

@@ -18,7 +18,7 @@ from tqdm import tqdm
 
 from benchmarks.throughput import PACKAGES
 from card_envs.arena.backends import Processes
-from card_envs.arena.match import play_games, rotated
+from card_envs.arena.match import play_one_among
 from card_envs.arena.report import as_json, text_table
 from card_envs.arena.statistics import estimate
 from card_envs.arena.tournament import RESULTS, make_plan, num_games, run_plan
@@ -96,11 +96,9 @@ def growth(folder: Path, name: str, n: int, deals: int, seed: int) -> list[dict[
     rows: list[dict[str, Any]] = json.loads(path.read_text("utf-8")) if path.exists() else []
     game = make_game(name, n)
     for simulations in SIMULATIONS[len(rows) :]:
-        policies = [make_policy(f"search:{simulations}", game), make_policy("heuristic", game)]
-        games = rotated([0] + [1] * (n - 1), deals, seed, 0)
-        results = play_games(game, policies, games)
-        alone = games.seats == 0
-        own = estimate(results.returns[alone].reshape(deals, n).mean(axis=1))
+        search, heuristic = make_policy(f"search:{simulations}", game), make_policy("heuristic", game)
+        returns, wins = play_one_among(game, search, heuristic, deals, seed=seed)
+        own = estimate(returns)
         rows.append(
             {
                 "game": game.name,
@@ -109,7 +107,7 @@ def growth(folder: Path, name: str, n: int, deals: int, seed: int) -> list[dict[
                 "deals": deals,
                 "mean": own.mean,
                 "half_width": own.half_width,
-                "win_share": float(results.wins[alone].mean()),
+                "win_share": float(wins.mean()),
             }
         )
         print(f"{name} {n}: search:{simulations} among heuristics {own}", file=sys.stderr)

@@ -8,6 +8,7 @@ this run. Peers need the extra `bench`, training the extra `train`.
 from __future__ import annotations
 
 import argparse
+import functools
 import itertools
 import json
 import random
@@ -29,8 +30,11 @@ from card_envs.cli.common import run, whole
 from card_envs.errors import CardEnvsError
 from card_envs.files import atomic_write
 from card_envs.games import list_games, make_game, player_counts
+from card_envs.games.game import Game
 from card_envs.kernels import batch, search
-from card_envs.kernels.rng import seed_words
+from card_envs.kernels.jit import borrow, jit
+from card_envs.kernels.rng import random_legal, seed_words
+from card_envs.kernels.state import RUNNING
 from card_envs.machine import machine
 from card_envs.policies.game_batch import CALLER, TO_THE_END, GameBatch
 from card_envs.policies.search import EXPLORATION
@@ -47,7 +51,7 @@ PACKAGES = (
     "sb3-contrib",
 )
 SIMULATIONS = 200  # of a decision
-STEPS = ("kernels", "aec", "arena", "search", "training", "start")
+STEPS = ("kernels", "aec", "arena", "search", "training", "threads", "start")
 
 
 @dataclass
@@ -91,20 +95,42 @@ def show(title: str, contenders: Sequence[Contender], references: Sequence[str])
 # --- ours -------------------------------------------------------------------------------------------------------------
 
 
+@functools.cache
+def random_play(game: Game) -> Callable[..., Any]:
+    """The kernel that is measured: random play with mask and observation at every decision, and nothing else."""
+    start, move = batch.for_game(game).start, batch.for_game(game).move
+    legal_actions, observe = game.rules.legal_actions, game.rules.observe
+
+    @functools.partial(jit, game=game.name, rules=game.rules.apply_action)
+    def play(states, initial, rngs, steps, at, obs, mask, outcome):
+        """`steps` random decisions at each table; games that end start over. `obs` (float32, (O,)) is overwritten."""
+        states, initial, rngs, at, obs, mask, outcome = borrow(states, initial, rngs, at, obs, mask, outcome)
+        for row in range(states.shape[0]):
+            s, rows = states[row], np.full(1, row)
+            for _ in range(steps):
+                if s.end != RUNNING:
+                    start(states, rows, initial, outcome)
+                options = legal_actions(s, mask)
+                observe(s, s.player, at[0], obs)
+                move(s, random_legal(rngs[row], mask, options), outcome)
+
+    return play
+
+
 def kernel_contender(name: str, num_players: int) -> Contender:
     """The batched kernels of a game on one core."""
     game = make_game(name, num_players)
-    kernels = batch.for_game(game)
+    kernel = random_play(game)
     states = np.repeat(game.initial, 256)
     states["rng"] = seed_words(0, 256)
     rngs, value = seed_words(1, 256), np.zeros(game.max_chance_values, np.int16)
-    kernels.start(states, np.arange(256), game.initial, value)
+    batch.for_game(game).start(states, np.arange(256), game.initial, value)
     observation, mask = np.zeros(game.layout.size, np.float32), np.zeros(game.num_actions, np.int8)
 
     def play(seconds: float) -> tuple[int, float]:
         decisions, start = 0, time.perf_counter()
         while time.perf_counter() - start < seconds:
-            kernels.play(states, game.initial, rngs, 200, game.layout.at, observation, mask, value)
+            kernel(states, game.initial, rngs, 200, game.layout.at, observation, mask, value)
             decisions += 256 * 200
         return decisions, time.perf_counter() - start
 
@@ -352,6 +378,34 @@ def training_contenders(name: str) -> list[Contender]:
     return contenders
 
 
+# --- threads ----------------------------------------------------------------------------------------------------------
+
+
+def thread_contender(name: str, num_envs: int, num_threads: int) -> Contender:
+    """Steps of the Gymnasium vector environment with heuristic opponents; choosing the actions doesn't count."""
+    from card_envs.envs.vector import CardVectorEnv
+
+    envs, rng = CardVectorEnv(name, num_envs, opponents="heuristic", num_threads=num_threads), np.random.default_rng(0)
+    masks = envs.reset(seed=0)[1]["action_mask"]
+
+    def play(seconds: float) -> tuple[int, float]:
+        nonlocal masks
+        steps, spent = 0, 0.0
+        while spent < seconds:
+            actions = (rng.random(masks.shape) * masks).argmax(axis=1)
+            start = time.perf_counter()
+            masks = envs.step(actions)[-1]["action_mask"]
+            spent += time.perf_counter() - start
+            steps += num_envs
+        return steps, spent
+
+    return Contender(_threads_label(num_envs, num_threads), play)
+
+
+def _threads_label(num_envs: int, num_threads: int) -> str:
+    return f"{num_envs} games, {num_threads} thread{'s' * (num_threads > 1)}"
+
+
 # --- the first step of a process --------------------------------------------------------------------------------------
 
 _FIRST_STEP = """
@@ -417,6 +471,16 @@ def throughput(args: argparse.Namespace) -> None:
             contenders = training_contenders(name)
             measure(contenders, args.rounds, 4 * args.seconds)
             rows += show(f"MaskablePPO on {name}, 256 games, learner steps a second", contenders, ["ready arrays"])
+    if "threads" in steps:
+        # whoever else uses the machine slows two threads down more than one: many short rounds, of which the best
+        # quarter of each contender counts
+        for name in list_games():
+            for num_envs in (16, 256, 4096):
+                contenders = [thread_contender(name, num_envs, number) for number in (1, 2)]
+                measure(contenders, 12 * args.rounds, args.seconds / 12)
+                best = [Contender(c.name, c.play, sorted(c.rates)[-3 * args.rounds :]) for c in contenders]
+                title = f"vector environment among heuristics, {name}, learner steps a second, best quarter of rounds"
+                rows += show(title, best, [_threads_label(num_envs, 1)])
     if "start" in steps:
         print("\nfirst step of a new process after the import, warm cache, seconds")
         for name, times in first_steps(args.rounds).items():

@@ -110,6 +110,7 @@ def play_games(
     log_actions: bool = False,
     faults: Literal["error", "loss"] = "error",
     progress: Callable[[int], None] | None = None,
+    num_threads: int = 1,
 ) -> Results:
     """Plays the games, up to 1,024 at once.
 
@@ -120,6 +121,7 @@ def play_games(
         log_actions: keep every action, for records.
         faults: what a wrong answer of a policy is: an "error", or the "loss" of its game, which all others win.
         progress: called with the number of games that have ended since the last call.
+        num_threads: how many threads play; what comes of the games does not depend on it.
 
     Raises:
         PolicyError: a policy gave a wrong answer; the message names it.
@@ -127,17 +129,52 @@ def play_games(
     parts: list[Results] = []
     for start in range(0, len(games), TABLES_AT_ONCE):
         part = games[start : start + TABLES_AT_ONCE]
-        results = _play_part(game, policies, part, log_actions, faults)
+        results = _play_part(game, policies, part, log_actions, faults, num_threads)
         parts.append(dataclasses.replace(results, faults=[f._replace(row=f.row + start) for f in results.faults]))
         if progress:
             progress(len(part))
     return Results.join(parts)
 
 
+def play_one_among(
+    game: Game, one: Policy, others: Policy, num_deals: int, *, seed: int = 0, stream: int = 0, num_threads: int = 1
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """One seat among others that all are of another kind, every deal from every seat.
+
+    Args:
+        game: what is played.
+        one: who sits alone.
+        others: who sits in all other seats.
+        num_deals: how many deals, D.
+        seed: the deals.
+        stream: sets the policies' choices apart from those of other matches.
+        num_threads: how many threads play; what comes of the games does not depend on it.
+
+    Returns:
+        float64, (D,), the mean return of that seat in each deal, and float64, (D,), its share of wins, one that several
+        seats share counted in parts.
+
+    Raises:
+        PolicyError: a policy gave a wrong answer.
+    """
+    n = game.num_players
+    games = rotated([0] + [1] * (n - 1), num_deals, seed, stream)
+    results = play_games(game, [one, others], games, num_threads=num_threads)
+    own = games.seats == 0
+    return results.returns[own].reshape(-1, n).mean(axis=1), results.wins[own].reshape(-1, n).mean(axis=1)
+
+
 def _play_part(
-    game: Game, policies: Sequence[Policy], games: Games, log_actions: bool, faults: Literal["error", "loss"]
+    game: Game,
+    policies: Sequence[Policy],
+    games: Games,
+    log_actions: bool,
+    faults: Literal["error", "loss"],
+    num_threads: int,
 ) -> Results:
-    tables = GameBatch(game, len(games), policies, log_actions=log_actions, forfeits=faults == "loss")
+    tables = GameBatch(
+        game, len(games), policies, log_actions=log_actions, forfeits=faults == "loss", num_threads=num_threads
+    )
     rows = np.arange(len(games))
     tables.states["rng"] = games.chance
     tables.rngs[:] = games.choices

@@ -21,7 +21,7 @@ from card_envs.kernels.rng import seed_words
 from card_envs.kernels.seating import seat_players
 from card_envs.kernels.state import TRUNCATED
 from card_envs.policies import Policy, make_policy
-from card_envs.policies.game_batch import CALLER, GameBatch
+from card_envs.policies.game_batch import CALLER, GameBatch, Views, aligned_empty
 
 Opponents = str | Policy | Sequence[str | Policy] | Mapping[str, float]
 
@@ -64,12 +64,17 @@ class LearnerBatch:
             other seat of every game is drawn anew.
         seat: the learner's seat, 0 … players - 1; None draws it anew for each game.
         skip_forced: the learner's decisions with one legal option are taken without asking.
+        num_threads: how many threads play; the games are the same to the bit whatever their number.
 
     Attributes:
-        observation: float32, (B, O), the learner's view at its present decision.
+        observation: float32, (B, O), the learner's view at its present decision; zeros where the game has ended and is
+            not dealt afresh.
         action_mask: int8, (B, A), its mask; all ones where the game has ended and is not dealt afresh.
         running: bool, (B,), where the learner is asked; empty before the first `reset`.
         illegal_actions: how many illegal actions were tried.
+
+    Every `step`, and every `reset` of all games, makes new arrays of `observation` and `action_mask`, which begin at
+    multiples of 64 bytes; nobody writes to the old ones any more.
     """
 
     def __init__(
@@ -79,6 +84,7 @@ class LearnerBatch:
         opponents: Opponents = "random",
         seat: int | None = None,
         skip_forced: bool = True,
+        num_threads: int = 1,
     ) -> None:
         checked_game(game)
         checked_choice("skip_forced", skip_forced, (True, False))
@@ -87,12 +93,11 @@ class LearnerBatch:
         self.game = game
         self.num_envs = int(num_envs)
         self.seat = self._checked_seat(seat)
-        self.tables = GameBatch(game, num_envs, skip_forced=skip_forced)
+        self.tables = GameBatch(game, num_envs, skip_forced=skip_forced, num_threads=num_threads)
         self.seats = np.zeros(num_envs, np.int64)
         self.illegal_actions = 0
         self._all = np.arange(num_envs)
-        self.observation = np.zeros((num_envs, game.layout.size), np.float32)
-        self.action_mask = np.ones((num_envs, game.num_actions), np.int8)
+        self.observation, self.action_mask = self._blank_views(self._all)
         self.running = np.zeros(0, bool)
         self.set_opponents(opponents)
 
@@ -150,19 +155,19 @@ class LearnerBatch:
 
     def reset(self, rows: npt.NDArray[np.int64] | None = None) -> None:
         """Deals fresh games at `rows` (all by default) and plays on to the learner's first decision in each."""
+        views = self.observation, self.action_mask
         if rows is None:
             rows = self._all
-            self.observation = np.zeros_like(self.observation)
-            self.action_mask = np.ones_like(self.action_mask)
+            views = self._blank_views(rows[:0])
             self.running = np.zeros(self.num_envs, bool)
         unseeded = rows[~self.tables.rngs[rows].any(axis=1)]
         if len(unseeded):
             self._sow(np.random.SeedSequence(), unseeded)
-        waiting = self._deal(rows)
+        waiting = self._deal(rows, views)
         while len(waiting):  # games that ended before the learner was asked
-            waiting = self._deal(waiting)
+            waiting = self._deal(waiting, views)
+        self.observation, self.action_mask = views
         self.running[rows] = True
-        self._look(rows)
 
     def step(self, actions: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.float32], FinishedEpisodes]:
         """The learner acts in every game; games that end are dealt afresh.
@@ -206,20 +211,19 @@ class LearnerBatch:
             waiting = self.running & ~acting
         self.illegal_actions += int((acting & ~legal).sum())
         moved = self._all[acting & legal]
-        self.tables.act(moved, actions[moved], "the learner")
+        views = observation, action_mask = self._blank_views(self._all[~(acting & legal)])
         asked = np.zeros(self.num_envs, bool)
-        asked[moved] = self.tables.advance(moved)
+        asked[moved] = self._advance(moved, views, actions[moved])
         rewards = np.zeros(self.num_envs, np.float32)
         ended = self._ended(self._all[acting & ~asked], legal)
         self.running = asked | waiting
         rewards[ended.rows] = ended.returns
-        observation, action_mask = np.zeros_like(self.observation), np.ones_like(self.action_mask)
+        observation[ended.rows], action_mask[ended.rows] = 0.0, 1
         observation[waiting], action_mask[waiting] = self.observation[waiting], self.action_mask[waiting]
-        self.observation, self.action_mask = observation, action_mask
-        self._look(self._all[asked])
+        self.observation, self.action_mask = views
         return rewards, ended
 
-    def _deal(self, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    def _deal(self, rows: npt.NDArray[np.int64], views: Views) -> npt.NDArray[np.int64]:
         """Seats and starts games at `rows`; returns those that ended before the learner was asked."""
         tables, n = self.tables, self.game.num_players
         tables.start(rows)
@@ -228,14 +232,29 @@ class LearnerBatch:
             for k, driver in enumerate(self._fixed, start=1):
                 tables.drivers[rows, (self.seats[rows] + k) % n] = driver
         self._before_play(rows)
-        return rows[~self.tables.advance(rows)]
+        return rows[~self._advance(rows, views)]
 
     def _before_play(self, rows: npt.NDArray[np.int64]) -> None:
         """For training views that begin somewhere else than at the deal."""
 
-    def _look(self, rows: npt.NDArray[np.int64]) -> None:
-        decisions = self.tables.decisions(rows)
-        self.observation[rows], self.action_mask[rows] = decisions.observation, decisions.action_mask
+    def _advance(
+        self, rows: npt.NDArray[np.int64], views: Views, actions: npt.NDArray[np.int64] | None = None
+    ) -> npt.NDArray[np.bool_]:
+        """Plays on, after the learner's `actions` if there are any, to where it is asked; what it sees goes to `views`.
+
+        Returns:
+            bool, (len(rows),): where it is asked.
+        """
+        asked = self.tables.advance(rows, actions=actions, name="the learner", views=views)
+        self.tables.draw(rows[asked])  # every decision of an outsider has a random number, whether it is used or not
+        return asked
+
+    def _blank_views(self, rows: npt.NDArray[np.int64]) -> Views:
+        """New arrays for observations and masks, in which nothing is seen and anything may be done at `rows`."""
+        observation = aligned_empty((self.num_envs, self.game.layout.size), np.float32)
+        action_mask = aligned_empty((self.num_envs, self.game.num_actions), np.int8)
+        observation[rows], action_mask[rows] = 0.0, 1
+        return observation, action_mask
 
     def _ended(self, rows: npt.NDArray[np.int64], legal: npt.NDArray[np.bool_]) -> FinishedEpisodes:
         states, seats = self.tables.states[rows], self.seats[rows]

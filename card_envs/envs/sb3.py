@@ -34,7 +34,9 @@ class CardVecEnv(VecEnv):
         seat: the learner's seat; None draws it anew for each game.
         skip_forced: the learner's decisions with one legal option are taken without asking.
         seed: seeds all games; None takes fresh entropy.
-        learner: instead of the four above, a view made elsewhere (training makes its own).
+        learner: instead of opponents, seat, skip_forced and num_threads, a view made elsewhere (training makes its
+            own).
+        num_threads: how many threads play; the games are the same to the bit whatever their number.
     """
 
     def __init__(
@@ -46,10 +48,11 @@ class CardVecEnv(VecEnv):
         skip_forced: bool = True,
         seed: int | None = None,
         learner: LearnerBatch | None = None,
+        num_threads: int = 1,
     ) -> None:
         self.game = checked_game(game)
         if learner is None:
-            learner = LearnerBatch(game, num_envs, opponents, seat, skip_forced)
+            learner = LearnerBatch(game, num_envs, opponents, seat, skip_forced, num_threads)
         if not isinstance(learner, LearnerBatch):
             raise CardEnvsError(f"learner is {learner!r}; allowed is None or a LearnerBatch")
         self.learner = learner
@@ -69,7 +72,7 @@ class CardVecEnv(VecEnv):
     def reset(self) -> VecEnvObs:
         self.learner.reset()
         self.reset_infos = [{} for _ in range(self.num_envs)]
-        return self.learner.observation.copy()
+        return self.learner.observation
 
     def step_async(self, actions: npt.NDArray[np.int64]) -> None:
         self._actions = actions
@@ -90,7 +93,7 @@ class CardVecEnv(VecEnv):
                 "rank": int(ended.rank[i]),
                 "seat": int(ended.seat[i]),
             }
-        return self.learner.observation.copy(), rewards, dones, infos
+        return self.learner.observation, rewards, dones, infos
 
     def close(self) -> None:
         """Nothing is held that needs closing."""

@@ -36,13 +36,16 @@ class Decisions:
 
 
 class Policy(Protocol):
-    """Anything that plays.
+    """Anything that plays: whatever has `act`.
 
-    Attributes:
-        name: how tables and messages call it; without one, its class's name stands in.
+    A policy may also have these attributes; they are optional, so the protocol can't declare them:
+
+    | attribute | default | meaning |
+    |---|---|---|
+    | `name: str` | its class's name | what tables and messages call it |
+    | `slow: bool` | False | a decision takes so long that tournaments hand out few games at a time |
+    | `one_at_a_time: bool` | False | `act` is called with one decision each time, never with many |
     """
-
-    name: str
 
     def act(self, decisions: Decisions) -> npt.NDArray[np.int64]:
         """One legal action for each decision, int64, (k,)."""

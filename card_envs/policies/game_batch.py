@@ -6,8 +6,9 @@ that wait for it. The training views, the tournament and the recorder are built 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -19,9 +20,23 @@ from card_envs.kernels import batch
 from card_envs.kernels.rng import uniform_rows
 from card_envs.kernels.state import TERMINATED
 from card_envs.policies.base import BuiltInPolicy, Decisions, Policy, policy_label
+from card_envs.policies.threads import Threads
 
 TO_THE_END = 1_000_000  # decisions: longer than any game
 CALLER = batch.CALLER  #: the driver number of a seat that the caller of `advance` answers for
+
+#: observations, float32, (B, O), and masks, int8, (B, A), by table
+Views = tuple[npt.NDArray[np.float32], npt.NDArray[np.int8]]
+_Scalar = TypeVar("_Scalar", bound=np.generic)
+_ALIGNMENT = 64  # bytes; JAX copies what begins elsewhere
+
+
+def aligned_empty(shape: tuple[int, ...], dtype: type[_Scalar]) -> npt.NDArray[_Scalar]:
+    """As `np.empty`, but it begins at a multiple of 64 bytes."""
+    size = math.prod(shape) * np.dtype(dtype).itemsize
+    memory = np.empty(size + _ALIGNMENT, np.uint8)
+    start = -memory.ctypes.data % _ALIGNMENT
+    return memory[start : start + size].view(dtype).reshape(shape)
 
 
 class Fault(NamedTuple):
@@ -52,6 +67,8 @@ class GameBatch:
         skip_forced: decisions with one legal option are taken without asking anybody.
         log_actions: keep every action in `log`.
         forfeits: a policy's wrong answer loses its game, which all others win, instead of raising an error.
+        num_threads: how many threads play; the games are the same to the bit whatever their number. Little work is done
+            by the calling thread alone.
 
     Attributes:
         states: state records, (B,).
@@ -73,11 +90,13 @@ class GameBatch:
         skip_forced: bool = False,
         log_actions: bool = False,
         forfeits: bool = False,
+        num_threads: int = 1,
     ) -> None:
         self.game = game
         self.kernels = batch.for_game(game)
         self.skip_forced = skip_forced
         self.forfeits = forfeits
+        self.threads = Threads(num_threads)
         self.faults: list[Fault] = []
         self.states: npt.NDArray[Any] = np.repeat(game.initial, num_tables)
         self.drivers = np.zeros((num_tables, game.max_players), np.int8)
@@ -85,8 +104,6 @@ class GameBatch:
         self.counts = np.zeros(num_tables, np.int64)
         self.losers = np.full(num_tables, -1)
         self.log = np.zeros((num_tables, 256 if log_actions else 0), np.int16)
-        self._mask = np.zeros(game.num_actions, np.int8)
-        self._outcome = np.zeros(game.max_chance_values, np.int16)
         self.set_policies(policies)
 
     def set_policies(self, policies: Sequence[Policy]) -> None:
@@ -108,52 +125,109 @@ class GameBatch:
 
     def start(self, rows: npt.NDArray[np.int64]) -> None:
         """Deals fresh games at `rows`, from the generators in their states."""
-        self.kernels.start(self.states, rows, self.game.initial, self._outcome)
+
+        def work(part: slice) -> None:
+            self.kernels.start(self.states, rows[part], self.game.initial, self._scratch()[1])
+
+        self.threads.run("start", len(rows), work)
         self.counts[rows] = 0
         self.losers[rows] = -1
 
-    def advance(self, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
+    def advance(
+        self,
+        rows: npt.NDArray[np.int64],
+        *,
+        actions: npt.NDArray[np.int64] | None = None,
+        name: str = "the caller",
+        views: Views | None = None,
+    ) -> npt.NDArray[np.bool_]:
         """Plays the games at `rows` on until each has ended or asks the caller.
 
+        Args:
+            rows: int64, (k,), each game once.
+            actions: int64, (k,), what the caller does at `rows` before that; all of it must be legal.
+            name: what the caller is called should it not be.
+            views: where a game asks the caller, what that seat may know and do is written into the game's row.
+
         Returns:
-            bool, (len(rows),): whether a seat of the caller's must act there (else the game has ended).
+            bool, (k,): whether a seat of the caller's must act there (else the game has ended).
+
+        Raises:
+            PolicyError: a policy gave a wrong answer.
+            IllegalActionError: one of `actions` is illegal; other games have moved or not.
         """
         asked = np.zeros(len(rows), bool)
         waiting = np.arange(len(rows))
-        who = np.empty(len(rows), np.int8)
         while len(waiting):
             pending = rows[waiting]
-            part = who[: len(waiting)]
+            who = np.empty(len(pending), np.int8)
+            self._play(pending, who, actions, name, views)
+            actions = None
+            asked[waiting[who == CALLER]] = True
+            for driver, policy in self.policies.items():
+                mine = pending[who == driver]
+                if len(mine):
+                    self._ask(policy, mine)
+            if (who == batch.LOG_FULL).any():
+                self.log = np.concatenate([self.log, np.zeros_like(self.log)], axis=1)
+            waiting = waiting[(who > CALLER) | (who == batch.LOG_FULL)]
+        return asked
+
+    def _play(
+        self,
+        rows: npt.NDArray[np.int64],
+        who: npt.NDArray[np.int8],
+        actions: npt.NDArray[np.int64] | None,
+        name: str,
+        views: Views | None,
+    ) -> None:
+        """Plays on by built-in policies alone; whatever is done for a game is done in one go, on one thread."""
+
+        def work(part: slice) -> None:
+            mine, (mask, outcome) = rows[part], self._scratch()
+            if actions is not None:
+                refused = self.kernels.act(self.states, mine, actions[part], mask, outcome, self.counts, self.log)
+                if refused >= 0:
+                    raise self._illegal(mine[refused], actions[part][refused], name)
             self.kernels.advance(
                 self.states,
-                pending,
+                mine,
                 self.drivers,
                 self.skip_forced,
                 self.rngs,
-                self._mask,
-                self._outcome,
+                mask,
+                outcome,
                 self.counts,
                 self.log,
-                part,
+                who[part],
             )
-            asked[waiting[part == CALLER]] = True
-            for driver, policy in self.policies.items():
-                mine = pending[part == driver]
-                if len(mine):
-                    self._ask(policy, mine)
-            if (part == batch.LOG_FULL).any():
-                self.log = np.concatenate([self.log, np.zeros_like(self.log)], axis=1)
-            waiting = waiting[(part > CALLER) | (part == batch.LOG_FULL)]
-        return asked
+            if views is not None:
+                asked = mine[who[part] == CALLER]
+                self.kernels.ask(self.states, asked, self.game.layout.at, asked, *views)
+
+        self.threads.run("play", len(rows), work)
+
+    def _scratch(self) -> tuple[npt.NDArray[np.int8], npt.NDArray[np.int16]]:
+        """What kernels write a mask and the value of a chance event into."""
+        return np.zeros(self.game.num_actions, np.int8), np.zeros(self.game.max_chance_values, np.int16)
 
     def decisions(self, rows: npt.NDArray[np.int64]) -> Decisions:
-        """What waits for an answer at `rows`."""
+        """What waits for an answer at `rows`, in fresh arrays."""
         observation = np.empty((len(rows), self.game.layout.size), np.float32)
         action_mask = np.empty((len(rows), self.game.num_actions), np.int8)
-        self.kernels.ask(self.states, rows, self.game.layout.at, observation, action_mask)
+        places, at = np.arange(len(rows)), self.game.layout.at
+
+        def work(part: slice) -> None:
+            self.kernels.ask(self.states, rows[part], at, places[part], observation, action_mask)
+
+        self.threads.run("decisions", len(rows), work)
+        return Decisions(observation, action_mask, self.draw(rows), self.states, rows, self.rngs)
+
+    def draw(self, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+        """One random number in [0, 1) from each game's generator for policies, float64, (len(rows),)."""
         uniform = np.empty(len(rows))
         uniform_rows(self.rngs, rows, uniform)
-        return Decisions(observation, action_mask, uniform, self.states, rows, self.rngs)
+        return uniform
 
     def _ask(self, policy: Policy, rows: npt.NDArray[np.int64]) -> None:
         """Lets a policy decide at `rows`; what is wrong with its answers is an error or, with `forfeits`, its loss."""
@@ -213,11 +287,13 @@ class GameBatch:
 
     def _carry_out(self, rows: npt.NDArray[np.int64], actions: npt.NDArray[np.int64]) -> int:
         """Stops at the first illegal action; returns its position in `rows`, else -1."""
-        return int(self.kernels.act(self.states, rows, actions, self._mask, self._outcome, self.counts, self.log))
+        return int(self.kernels.act(self.states, rows, actions, *self._scratch(), self.counts, self.log))
 
     def _illegal(self, row: int, action: int, name: str) -> IllegalActionError:
         """What to say of the action that `_carry_out` has just refused."""
-        message = illegal_message(self.game, self.states[row], int(action), self._mask)
+        mask = self._scratch()[0]
+        self.kernels.legal(self.states, row, mask)
+        message = illegal_message(self.game, self.states[row], int(action), mask)
         return IllegalActionError(f"policy {name!r}: {message}")
 
     def _forfeit(self, row: int, name: str, kind: str, message: str) -> None:
@@ -234,16 +310,24 @@ class GameBatch:
 
     def fast_forward(self, rows: npt.NDArray[np.int64], decisions: npt.NDArray[np.int64], driver: int) -> None:
         """Plays the first `decisions[i]` decisions at `rows[i]` by a built-in driver, never to the end."""
-        self.kernels.fast_forward(self.states, rows, decisions, driver, self.rngs, self._mask, self._outcome)
+
+        def work(part: slice) -> None:
+            self.kernels.fast_forward(self.states, rows[part], decisions[part], driver, self.rngs, *self._scratch())
+
+        self.threads.run("fast_forward", len(rows), work)
 
     def value_actions(
         self, rows: npt.NDArray[np.int64], playouts: int, driver: int, out: npt.NDArray[np.float64]
     ) -> None:
-        """Values every legal action at `rows` by playouts of a built-in driver; see `Kernels.value_actions`."""
+        """Values every legal action at `rows` by playouts of a built-in driver; see the kernel of this name."""
         counts = np.full(len(rows), playouts)
-        self.kernels.value_actions(
-            self.states, rows, counts, TO_THE_END, driver, self.rngs, self._mask, self._outcome, out
-        )
+
+        def work(part: slice) -> None:
+            self.kernels.value_actions(
+                self.states, rows[part], counts[part], TO_THE_END, driver, self.rngs, *self._scratch(), out[part]
+            )
+
+        self.threads.run("value_actions", len(rows), work)
 
     def returns(self, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
         """Every seat's return of the ended games at `rows`, float64, (len(rows), players).
@@ -260,5 +344,9 @@ class GameBatch:
     def observe(self, rows: npt.NDArray[np.int64], seats: npt.NDArray[np.int64]) -> npt.NDArray[np.float32]:
         """What `seats[i]` may know at `rows[i]`, a fresh float32, (len(rows), O)."""
         out = np.empty((len(rows), self.game.layout.size), np.float32)
-        self.kernels.observe_rows(self.states, rows, seats, self.game.layout.at, out)
+
+        def work(part: slice) -> None:
+            self.kernels.observe_rows(self.states, rows[part], seats[part], self.game.layout.at, out[part])
+
+        self.threads.run("observe", len(rows), work)
         return out

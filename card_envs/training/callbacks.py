@@ -19,12 +19,13 @@ from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.logger import TensorBoardOutputFormat
 from torch.utils.tensorboard import SummaryWriter
 
-from card_envs.arena.match import play_games, rotated
+from card_envs.arena.match import play_one_among
 from card_envs.arena.statistics import MIN_DEALS, Estimate, estimate
 from card_envs.cli.common import Stopped
 from card_envs.cli.progress import progress_bar
 from card_envs.errors import CardEnvsError
 from card_envs.policies import make_policy
+from card_envs.policies.threads import available_cores
 from card_envs.policies.trained import NetworkPolicy, answers_nan
 from card_envs.training.checkpoint import Progress, save_checkpoint, save_model
 from card_envs.training.self_play import SelfPlayBatch
@@ -164,12 +165,10 @@ class RunCallback(BaseCallback):
     def play_against(self, opponent: str) -> Estimate:
         """The mean return of one network seat among `opponent`s, every deal from every seat."""
         game = self.learner.game
-        n = game.num_players
         self.model.policy.set_training_mode(False)
-        policies = [NetworkPolicy(self.model.policy, "network"), make_policy(opponent, game)]
-        returns = play_games(game, policies, rotated([0] + [1] * (n - 1), self.deals, seed=0, stream=1)).returns
-        own = returns.reshape(self.deals, n, n)[:, np.arange(n), np.arange(n)]
-        return estimate(own.mean(axis=1))
+        network, others = NetworkPolicy(self.model.policy, "network"), make_policy(opponent, game)
+        returns, _ = play_one_among(game, network, others, self.deals, stream=1, num_threads=available_cores())
+        return estimate(returns)
 
     def checkpoint(self) -> None:
         told, excluded = self.logger.name_to_value, self.logger.name_to_excluded

@@ -14,6 +14,7 @@ from card_envs.games.game import Game
 from card_envs.kernels import batch
 from card_envs.kernels.rng import uniform_rows
 from card_envs.policies import Policy, make_policy
+from card_envs.policies.threads import available_cores
 from card_envs.policies.trained import NetworkPolicy
 from card_envs.training.settings import Config
 
@@ -29,7 +30,8 @@ class SelfPlayBatch(LearnerBatch):
 
     def __init__(self, game: Game, config: Config) -> None:
         skip_forced = bool(config.env_kwargs.get("skip_forced", True))
-        super().__init__(game, config.n_envs, skip_forced=skip_forced)
+        # the network's own threads wait meanwhile
+        super().__init__(game, config.n_envs, skip_forced=skip_forced, num_threads=available_cores())
         self.config = config
         self.snapshots: list[NetworkPolicy] = []
         self.snapshots_taken = 0
@@ -77,7 +79,9 @@ class SelfPlayBatch(LearnerBatch):
         policy = make_policy(self.config.late_start.policy, self.game)
         n = self.game.num_players
         games = rotated([0] * n, max(1, 1000 // n), seed=0, stream=0)
-        self.typical_length = float(play_games(self.game, [policy], games).decisions.mean())
+        self.typical_length = float(
+            play_games(self.game, [policy], games, num_threads=available_cores()).decisions.mean()
+        )
 
     def _before_play(self, rows: npt.NDArray[np.int64]) -> None:
         """Late starts: all but the end of a typical game is played by `late_start.policy`."""

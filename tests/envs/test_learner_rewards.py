@@ -45,10 +45,10 @@ class Witness:
         learner._deal, learner._ended = self.deal, self.ended
         learner.tables.log = np.zeros((learner.num_envs, 256), np.int16)
 
-    def deal(self, rows):
+    def deal(self, rows, views):
         for row in rows:
             self._chance[row] = self.learner.tables.states["rng"][row].copy()
-        return self._deal(rows)
+        return self._deal(rows, views)
 
     def ended(self, rows, legal):
         tables = self.learner.tables

@@ -137,8 +137,8 @@ def test_a_truncated_game_is_told_as_such_and_pays_nothing(game, monkeypatch):
     env.reset()
     advance = env.learner.tables.advance
 
-    def truncated(rows):
-        asked = advance(rows)
+    def truncated(rows, **kwargs):
+        asked = advance(rows, **kwargs)
         if 1 in rows:
             env.learner.tables.states[1]["end"] = 2
             asked[list(rows).index(1)] = False

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from benchmarks.throughput import random_play
 from card_envs.envs.aec import CardGameEnv
 from card_envs.games.recorded_game import RecordedGame
 from card_envs.kernels import batch
@@ -132,7 +133,7 @@ def test_random_play_of_the_benchmark_is_random_play(game):
     mask, value = np.zeros(game.num_actions, np.int8), np.zeros(game.max_chance_values, np.int16)
     observation, rngs = np.zeros(game.layout.size, np.float32), tables.rngs.copy()
     steps = 700  # more than a game, so that some start over
-    tables.kernels.play(tables.states, game.initial, tables.rngs, steps, game.layout.at, observation, mask, value)
+    random_play(game)(tables.states, game.initial, tables.rngs, steps, game.layout.at, observation, mask, value)
     for row in range(2):
         table = table_from(game, words[row])
         for _ in range(steps):
@@ -154,7 +155,7 @@ def test_rows_that_are_not_asked_for_stay_as_they_are(game):
     rows = np.array([4, 1])
     tables.drivers[:] = batch.RANDOM
     tables.advance(rows)
-    tables.kernels.start(tables.states, rows[:1], game.initial, tables._outcome)
+    tables.kernels.start(tables.states, rows[:1], game.initial, tables._scratch()[1])
     others = [0, 2, 3, 5]
     assert tables.states[others].tobytes() == before[others].tobytes()
     assert tables.states["end"][1] != RUNNING
@@ -219,9 +220,7 @@ def test_an_illegal_action_stops_at_its_row_and_leaves_it(game):
         tables.counts[:] = 0
         actions = masks.argmax(axis=1)
         actions[2] = wrong
-        refused = tables.kernels.act(
-            tables.states, rows, actions, tables._mask, tables._outcome, tables.counts, tables.log
-        )
+        refused = tables.kernels.act(tables.states, rows, actions, *tables._scratch(), tables.counts, tables.log)
         assert refused == 2
         assert tables.counts.tolist() == [1, 1, 0, 0, 0]
         assert tables.states[2:].tobytes() == before[2:].tobytes()
@@ -236,13 +235,12 @@ def test_no_action_is_legal_at_a_table_that_has_ended(game):
     ended = tables.states.copy()
     row, action = np.arange(1), np.zeros(1, np.int64)
     for action[0] in range(game.num_actions):
-        refused = tables.kernels.act(
-            tables.states, row, action, tables._mask, tables._outcome, tables.counts, tables.log
-        )
+        refused = tables.kernels.act(tables.states, row, action, *tables._scratch(), tables.counts, tables.log)
         assert refused == 0
     assert tables.states.tobytes() == ended.tobytes()
-    assert tables.kernels.legal(tables.states, 0, tables._mask) == 0
-    assert not tables._mask.any()
+    mask = np.ones(game.num_actions, np.int8)
+    assert tables.kernels.legal(tables.states, 0, mask) == 0
+    assert not mask.any()
 
 
 @each_game
@@ -278,9 +276,7 @@ def test_actions_are_valued_by_playouts_that_change_nothing_else(game, driver):
     def values(playouts):
         out = np.full((3, game.num_actions), np.nan)
         counts = np.full(3, playouts)
-        tables.kernels.value_actions(
-            tables.states, rows, counts, 10**6, driver, tables.rngs, tables._mask, tables._outcome, out
-        )
+        tables.kernels.value_actions(tables.states, rows, counts, 10**6, driver, tables.rngs, *tables._scratch(), out)
         return out
 
     valued = values(3)
@@ -323,7 +319,7 @@ def test_a_decision_made_by_a_policy_object_is_the_kernels_decision(game):
     rows = np.arange(B)
     rngs = tables.rngs.copy()
     chosen = np.zeros(B, np.int64)
-    tables.kernels.decide(tables.states, rows, batch.HEURISTIC, rngs, tables._mask, chosen)
+    tables.kernels.decide(tables.states, rows, batch.HEURISTIC, rngs, tables._scratch()[0], chosen)
     decisions = tables.decisions(rows)
     tables.rngs[:] = seed_words(1000, B)
     np.testing.assert_array_equal(make_policy("heuristic", game).act(decisions), chosen)

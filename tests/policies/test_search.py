@@ -82,7 +82,7 @@ def test_hidden_luck_is_not_used(name):
     tables.states["rng"], tables.rngs[:] = seed_words(0, 40), seed_words(1, 40)
     tables.start(rows)
     assert set(tables.states["secret"]) == {0, 3}
-    tables.kernels.act(tables.states, rows, np.full(40, MANY), tables._mask, tables._outcome, tables.counts, tables.log)
+    tables.kernels.act(tables.states, rows, np.full(40, MANY), *tables._scratch(), tables.counts, tables.log)
     chosen = make_policy(name, game).act(tables.decisions(rows))
     assert (chosen == MANY).mean() > 0.9
     gambles = chosen == GAMBLE

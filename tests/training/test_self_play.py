@@ -35,7 +35,7 @@ def test_seats_are_drawn_by_the_shares(game):
     learner.use_network(small_model(game).policy)
     rows = np.arange(3000)
     learner.tables.start(rows)
-    learner._deal(rows)
+    learner._deal(rows, (learner.observation, learner.action_mask))
     drivers = learner.tables.drivers[:, :3]
     assert ((drivers == CALLER).sum(axis=1) == 1).all()  # one learner at every table
     np.testing.assert_array_equal((drivers == CALLER).argmax(axis=1), learner.seats)
