@@ -43,6 +43,9 @@ def use(name: str) -> None:
     tables.start(rows)
     tables.fast_forward(rows, rows + 1, batch.RANDOM)
     tables.value_actions(rows, rows + 1, batch.RANDOM, np.empty((2, game.num_actions)))
+    observation, mask = np.zeros(game.layout.size, np.float32), np.zeros(game.num_actions, np.int8)
+    outcome = np.zeros(game.max_chance_values, np.int16)
+    tables.kernels.play(tables.states, game.initial, tables.rngs, 3, game.layout.at, observation, mask, outcome)
     seats = np.arange(3)[:, None] + np.arange(game.num_players)
     policies = [make_policy(policy, game) for policy in (*POLICIES, last_legal)]
     play_games(game, policies, Games(seats % 5, seed_words(0, 3), seed_words(1, 3)), log_actions=True)
