@@ -35,7 +35,7 @@ class PolicyError(CardEnvsError):
 
 
 class RenderModeError(CardEnvsError, TypeError):
-    """A render mode that there is not; a TypeError too, at which SB3's `make_vec_env` goes on without a picture."""
+    """An unknown render mode; a TypeError too, at which SB3's `make_vec_env` goes on without a picture."""
 
 
 class RecordError(CardEnvsError):

@@ -32,7 +32,7 @@ def atomic_write(path: str | Path, mode: str = "w") -> Iterator[IO[Any]]:
     path = Path(path)
     text: dict[str, Any] = {} if "b" in mode else {"encoding": "utf-8", "errors": "backslashreplace", "newline": "\n"}
     if path.is_dir():
-        raise CardEnvsError(f"{path} is a folder; expected is the name of a file")
+        raise CardEnvsError(f"{path} is a folder; expected the name of a file")
     if path.exists() and not path.is_file():
         with open(path, mode, **text) as file:
             yield file

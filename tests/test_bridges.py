@@ -89,12 +89,12 @@ def test_a_page_is_read(folder):
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("# A library\n", "A library\n", "expected are '# Title'"),
+        ("# A library\n", "A library\n", "expected '# Title'"),
         ("- Works: all of it, in\n  two lines\n", "", "its list has Extra, Library, Does not; expected are"),
         ("- Library: `numpy`", "- Library: numpy", "names no distribution"),
-        ("- Extra: `train`, `jax`", "- Extra: train", "'Extra' is 'train'; expected is an extra in backticks, or none"),
+        ("- Extra: `train`, `jax`", "- Extra: train", "'Extra' is 'train'; expected an extra in backticks, or none"),
         ("```python", "```", "there is no program"),
-        ('print("done")\n', 'print("done")\n' * 60, "its program has 60 lines; allowed are fewer than 60"),
+        ('print("done")\n', 'print("done")\n' * 60, "its program has 60 lines; allowed: fewer than 60"),
     ],
 )
 def test_a_page_that_lacks_something_is_named_with_it(folder, old, new, message):

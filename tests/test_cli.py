@@ -76,7 +76,7 @@ def test_unknown_game_names_the_nearest_and_all(command, capsys):
 @pytest.mark.parametrize("count", ["2", "6", "99999999999999999999"])
 def test_player_count_that_is_not_allowed_names_the_allowed_ones(count, command, capsys):
     message = refused(capsys, command, [*arguments(command), "--num-players", count])
-    assert message == f"icarus_club_v0: num_players is {count}; allowed is a whole number from 3 to 5"
+    assert message == f"icarus_club_v0: num_players is {count}; allowed: a whole number from 3 to 5"
 
 
 @pytest.mark.parametrize("count", ["0", "-1", "three", "3.0", "", "9" * 5000])
@@ -93,7 +93,7 @@ def test_player_count_that_is_no_number_is_refused(count, command, capsys):
         ("colour=red", "--option 'colour=red': unknown option 'colour' (known: ranks, rounds, suits)"),
         ("self=1", "--option 'self=1': unknown option 'self'"),
         ("name=x", "--option 'name=x': unknown option 'name'"),
-        ("suits=6", "suits is 6; allowed is a whole number from 1 to 5"),
+        ("suits=6", "suits is 6; allowed: a whole number from 1 to 5"),
         ("colour", "--option 'colour' must be NAME=VALUE"),
         ("num_players=3", "the number of players is given as --num-players N"),
     ],
@@ -216,9 +216,9 @@ def test_replay_names_the_file_the_line_and_the_event(folder, capsys):
     lines = Path("x.jsonl").read_text().split("\n")
     Path("x.jsonl").write_text("\n".join([*lines[:2], lines[2].replace('"chance", "deck"', '"chance", "dice"', 1), ""]))
     message = refused(capsys, "replay", ["x.jsonl"])
-    assert message == "x.jsonl: line 3, event 1: chance event 'dice' is not due, expected is 'deck'"
+    assert message == "x.jsonl: line 3, event 1: chance event 'dice' is not due, expected 'deck'"
     Path("x.jsonl").write_text(lines[0][:900])
-    assert refused(capsys, "replay", ["x.jsonl"]).startswith("x.jsonl: line 1: expected is one whole JSON")
+    assert refused(capsys, "replay", ["x.jsonl"]).startswith("x.jsonl: line 1: expected one whole JSON")
     assert refused(capsys, "replay", ["y.jsonl"]) == "y.jsonl can't be read: No such file or directory"
 
 

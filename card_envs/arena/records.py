@@ -102,14 +102,14 @@ def read_records(path: str | Path) -> Iterator[tuple[int, dict[str, Any]]]:
     except OSError as error:
         raise RecordError(f"{path} can't be read: {error.strerror or error}") from None
     if number == 0:
-        raise RecordError(f"{path}: line 1: the file is empty, expected is one record a line")
+        raise RecordError(f"{path}: line 1: the file is empty, expected one record a line")
 
 
 def _parse(line: bytes) -> Any:
     try:
         return json.loads(line.decode("utf-8"), parse_constant=_refuse_constant)
     except (ValueError, RecursionError) as error:
-        raise RecordError(f"expected is one whole JSON object: {error}") from None
+        raise RecordError(f"expected one whole JSON object: {error}") from None
 
 
 def _refuse_constant(name: str) -> None:
@@ -118,14 +118,14 @@ def _refuse_constant(name: str) -> None:
 
 def _check_keys(record: Any) -> None:
     if not isinstance(record, dict):
-        raise RecordError(f"expected is a JSON object, not {_short.repr(record)}")
+        raise RecordError(f"expected a JSON object, not {_short.repr(record)}")
     if record.get("format") != FORMAT:
-        raise RecordError(f"format is {_short.repr(record.get('format'))}, expected is {FORMAT!r}")
+        raise RecordError(f"format is {_short.repr(record.get('format'))}, expected {FORMAT!r}")
     for key in _REQUIRED:
         if key not in record:
-            raise RecordError(f"the record has no {key!r}; expected are {', '.join(_REQUIRED)}")
+            raise RecordError(f"the record has no {key!r}; expected {', '.join(_REQUIRED)}")
     if not isinstance(record["events"], list):
-        raise RecordError(f"events are {_short.repr(record['events'])}, expected is a list")
+        raise RecordError(f"events are {_short.repr(record['events'])}, expected a list")
 
 
 def replay(record: dict[str, Any], line: int = 1) -> RecordedGame:
@@ -162,11 +162,11 @@ def positions(record: dict[str, Any], line: int = 1) -> Iterator[RecordedGame]:
             raise RecordError(f"line {line}, event {number}: {_clipped(error)}") from None
     if not table.over:
         due = f"the chance event {table.chance!r}" if table.chance else f"player_{table.player} to {table.phase}"
-        raise RecordError(f"line {line}, event {len(events)}: the record stops here, expected is {due}")
+        raise RecordError(f"line {line}, event {len(events)}: the record stops here, expected {due}")
     for key, expected in _ending(table).items():
         if not _same(record[key], expected):
             found = _short.repr(record[key])
-            raise RecordError(f"line {line}, after event {len(events) - 1}: {key}: {found}, expected is {expected!r}")
+            raise RecordError(f"line {line}, after event {len(events) - 1}: {key}: {found}, expected {expected!r}")
     yield table
 
 
@@ -182,7 +182,7 @@ def _game_of(record: dict[str, Any]) -> Game:
             unknown_name("game", name[:60] if isinstance(name, str) else _short.repr(name), list_games())
         )
     if not isinstance(options, dict) or options.get("num_players") is None:
-        raise CardEnvsError(f"options are {_short.repr(options)}, expected is an object that holds num_players")
+        raise CardEnvsError(f"options are {_short.repr(options)}, expected an object that holds num_players")
     cls = game_class(name)
     for option in options:
         if option != "num_players" and option not in cls.option_table:
@@ -192,20 +192,20 @@ def _game_of(record: dict[str, Any]) -> Game:
 
 def _apply(table: RecordedGame, event: Any) -> None:
     if not isinstance(event, list) or not event or not isinstance(event[0], str):
-        raise CardEnvsError(f"expected is a list that begins with 'chance' or a player, not {_short.repr(event)}")
+        raise CardEnvsError(f"expected a list that begins with 'chance' or a player, not {_short.repr(event)}")
     if event[0] == "chance":
         if len(event) != 3 or not isinstance(event[1], str):
-            raise CardEnvsError(f"expected is ['chance', KIND, VALUE], not {_short.repr(event)}")
+            raise CardEnvsError(f"expected ['chance', KIND, VALUE], not {_short.repr(event)}")
         table.apply_chance(event[1], event[2])
         return
     if len(event) != 2 or not isinstance(event[1], str):
-        raise CardEnvsError(f"expected is [PLAYER, ACTION NAME], not {_short.repr(event)}")
+        raise CardEnvsError(f"expected [PLAYER, ACTION NAME], not {_short.repr(event)}")
     if table.over:
-        raise CardEnvsError(f"expected is the end of the record: the game has ended before {_short.repr(event)}")
+        raise CardEnvsError(f"expected the end of the record: the game has ended before {_short.repr(event)}")
     if table.chance:
-        raise CardEnvsError(f"expected is the chance event {table.chance!r}, not {_short.repr(event)}")
+        raise CardEnvsError(f"expected the chance event {table.chance!r}, not {_short.repr(event)}")
     if event[0] != f"player_{table.player}":
-        raise CardEnvsError(f"expected is player_{table.player} to {table.phase}, not {_short.repr(event[0])}")
+        raise CardEnvsError(f"expected player_{table.player} to {table.phase}, not {_short.repr(event[0])}")
     table.play(event[1])
 
 

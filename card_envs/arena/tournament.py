@@ -213,7 +213,7 @@ def make_plan(
     """What `play_tournament` will play; its arguments are explained there.
 
     Raises:
-        CardEnvsError: fewer than two policies, or one that there is not.
+        CardEnvsError: fewer than two policies, or one that does not exist.
     """
     if len(policies) < 2:
         raise CardEnvsError(f"a tournament needs two policies or more, not {len(policies)}")

@@ -103,7 +103,7 @@ class LearnerVectorEnv(BaseVectorEnv):
         chosen = np.asarray(action)
         if chosen.shape != rows.shape or not np.issubdtype(chosen.dtype, np.integer):
             raise IllegalActionError(
-                f"actions are {chosen.dtype} of shape {chosen.shape}; expected are whole numbers of shape {rows.shape}"
+                f"actions are {chosen.dtype} of shape {chosen.shape}; expected whole numbers of shape {rows.shape}"
             )
         actions = np.zeros(self.env_num, np.int64)
         actions[rows] = chosen

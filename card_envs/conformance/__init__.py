@@ -113,7 +113,7 @@ def check_env(env: Env | Callable[[], Env], *, num_games: int = 2, seed: int = 0
 
     Raises:
         AssertionError: a promise is broken; the message begins with the check's name.
-        CardEnvsError: `skip` names a check that there is not, or `env` is no AEC environment.
+        CardEnvsError: `skip` names an unknown check, or `env` is no AEC environment.
     """
     unknown = set(skip) - {check.__name__ for check in ENV_CHECKS}
     if unknown:

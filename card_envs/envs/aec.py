@@ -36,14 +36,14 @@ RENDER_MODES = ("human", "ansi")
 def checked_choice(name: str, value: Any, allowed: tuple[Any, ...]) -> Any:
     """`value` if it is one of `allowed`, else an error that names them; 1 is not taken for True."""
     if not any(isinstance(value, type(one)) and value == one for one in allowed):
-        raise CardEnvsError(f"{name} is {value!r}; allowed are {', '.join(repr(v) for v in allowed)}")
+        raise CardEnvsError(f"{name} is {value!r}; allowed: {', '.join(repr(v) for v in allowed)}")
     return value
 
 
 def checked_game(game: Any) -> Game:
     """`game` if it is a game, and not its name."""
     if not isinstance(game, Game):
-        raise CardEnvsError(f"game is {game!r}; expected is a Game: card_envs.games.make_game(NAME) makes one")
+        raise CardEnvsError(f"game is {game!r}; expected a Game: card_envs.games.make_game(NAME) makes one")
     return game
 
 
@@ -52,7 +52,7 @@ def checked_options(options: Any) -> Mapping[str, Any]:
     if options is None:
         return {}
     if not isinstance(options, Mapping):
-        raise CardEnvsError(f"reset's options are {options!r}; allowed is None or a dict")
+        raise CardEnvsError(f"reset's options are {options!r}; allowed: None or a dict")
     return options
 
 
@@ -61,7 +61,7 @@ def checked_seed(seed: Any) -> int | None:
     if seed is None:
         return None
     if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
-        raise CardEnvsError(f"seed is {seed!r}; allowed is None or a whole number from 0")
+        raise CardEnvsError(f"seed is {seed!r}; allowed: None or a whole number from 0")
     return int(seed)
 
 
@@ -185,7 +185,7 @@ class CardGameEnv(AECEnv[str, dict[str, npt.NDArray[Any]], int]):
                 raise CardEnvsError(f"a chance event is [KIND, VALUE], not {event!r}")
             due = self.game.chance_kinds[states[0].chance]
             if not due or event[0] != due:
-                raise CardEnvsError(f"chance event {event[0]!r} is not due, expected is {due or 'a decision'!r}")
+                raise CardEnvsError(f"chance event {event[0]!r} is not due, expected {due or 'a decision'!r}")
             self._kernels.apply_chance(states, 0, self.game.chance_from_json(states[0], event[1]))
         while states[0].chance:
             self._kernels.chance(states, 0, self._outcome)
@@ -232,7 +232,7 @@ class CardGameEnv(AECEnv[str, dict[str, npt.NDArray[Any]], int]):
         """The seat to act, again and again until all have left; `step` in between."""
         self._require_start()
         if not isinstance(max_iter, numbers.Real) or isinstance(max_iter, bool):
-            raise CardEnvsError(f"max_iter is {max_iter!r}; allowed is a number")
+            raise CardEnvsError(f"max_iter is {max_iter!r}; allowed: a number")
         return super().agent_iter(max_iter)
 
     def last(self, observe: bool = True) -> tuple[Any, float, bool, bool, dict[str, Any]]:

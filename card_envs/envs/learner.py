@@ -89,7 +89,7 @@ class LearnerBatch:
         checked_game(game)
         checked_choice("skip_forced", skip_forced, (True, False))
         if isinstance(num_envs, bool) or not isinstance(num_envs, (int, np.integer)) or num_envs < 1:
-            raise CardEnvsError(f"num_envs is {num_envs!r}; allowed is a whole number from 1")
+            raise CardEnvsError(f"num_envs is {num_envs!r}; allowed: a whole number from 1")
         self.game = game
         self.num_envs = int(num_envs)
         self.seat = self._checked_seat(seat)
@@ -106,7 +106,7 @@ class LearnerBatch:
             return -1
         if isinstance(seat, bool) or not isinstance(seat, (int, np.integer)) or not 0 <= seat < self.game.num_players:
             allowed = f"None or a whole number from 0 to {self.game.num_players - 1}"
-            raise CardEnvsError(f"seat is {seat!r}; allowed is {allowed}")
+            raise CardEnvsError(f"seat is {seat!r}; allowed: {allowed}")
         return int(seat)
 
     def set_opponents(self, opponents: Opponents) -> None:
@@ -115,7 +115,7 @@ class LearnerBatch:
         if isinstance(opponents, Mapping):
             shares = list(opponents.values())
             if not shares or not all(_is_share(share) for share in shares) or sum(shares) <= 0:
-                raise CardEnvsError(f"opponents' shares are {shares}; allowed are numbers from 0 with a sum above 0")
+                raise CardEnvsError(f"opponents' shares are {shares}; allowed: numbers from 0 with a sum above 0")
             policies = [make_policy(name, self.game) for name in opponents]
         elif isinstance(opponents, Sequence) and not isinstance(opponents, str):
             if len(opponents) != others:
@@ -198,7 +198,7 @@ class LearnerBatch:
         if actions.shape != (self.num_envs,) or not np.issubdtype(actions.dtype, np.integer):
             raise CardEnvsError(
                 f"actions are {actions.dtype} of shape {actions.shape}; "
-                f"expected are whole numbers of shape ({self.num_envs},)"
+                f"expected whole numbers of shape ({self.num_envs},)"
             )
         actions = actions.astype(np.int64)
         in_range = (actions >= 0) & (actions < self.game.num_actions)

@@ -54,7 +54,7 @@ class CardVecEnv(VecEnv):
         if learner is None:
             learner = LearnerBatch(game, num_envs, opponents, seat, skip_forced, num_threads)
         if not isinstance(learner, LearnerBatch):
-            raise CardEnvsError(f"learner is {learner!r}; allowed is None or a LearnerBatch")
+            raise CardEnvsError(f"learner is {learner!r}; allowed: None or a LearnerBatch")
         self.learner = learner
         if self.learner.num_envs != num_envs:
             raise CardEnvsError(f"num_envs is {num_envs}, but the learner given has {self.learner.num_envs} games")

@@ -128,7 +128,7 @@ class CardVectorEnv(gymnasium.vector.VectorEnv):
     def _seed_each(self, seeds: Sequence[Any] | npt.NDArray[Any]) -> None:
         if len(seeds) != self.num_envs:
             raise CardEnvsError(
-                f"seed has {len(seeds)} entries; allowed is one seed for all, or {self.num_envs}, one a game"
+                f"seed has {len(seeds)} entries; allowed: one seed for all, or {self.num_envs}, one a game"
             )
         for row, seed in enumerate([checked_seed(seed) for seed in seeds]):
             if seed is not None:

@@ -124,8 +124,8 @@ def check_deck(value: Any, expected: Sequence[str]) -> None:
     for card in value:
         if counts.get(card, 0) == 0:
             kind = "is in the deck too often" if card in expected else "does not belong to the deck"
-            raise CardEnvsError(f"card {card!r} {kind}; expected are {len(expected)} cards")
+            raise CardEnvsError(f"card {card!r} {kind}; expected {len(expected)} cards")
         counts[card] -= 1
     missing = [card for card, count in counts.items() if count]
     if missing:
-        raise CardEnvsError(f"the deck has {len(value)} cards, expected are {len(expected)}; {missing[0]!r} is missing")
+        raise CardEnvsError(f"the deck has {len(value)} cards, expected {len(expected)}; {missing[0]!r} is missing")

@@ -222,7 +222,7 @@ class Game:
             self.num_players = whole_number(self.min_players, self.max_players)(num_players)
         except ValueError:
             allowed = f"a whole number from {self.min_players} to {self.max_players}"
-            raise CardEnvsError(f"{self.name}: num_players is {num_players!r}; allowed is {allowed}") from None
+            raise CardEnvsError(f"{self.name}: num_players is {num_players!r}; allowed: {allowed}") from None
         self.options: dict[str, Any] = {}
         for name in options:
             if name not in self.option_table:
@@ -234,7 +234,7 @@ class Game:
             except CardEnvsError:
                 raise
             except ValueError:
-                raise CardEnvsError(f"{self.name}: {name} is {value!r}; allowed is {option.allowed}") from None
+                raise CardEnvsError(f"{self.name}: {name} is {value!r}; allowed: {option.allowed}") from None
         self.min_return, self.max_return = -1.0 / max(1, self.num_players - 1), 1.0
         self._build()
         self.action_ids: dict[str, int] = {name: i for i, name in enumerate(self.action_names)}

@@ -97,7 +97,7 @@ class RecordedGame:
             due = "the game has ended" if self.over else f"player_{self.player} is to {self.phase}"
             raise CardEnvsError(f"no chance event is due: {due}")
         if kind != self.chance:
-            raise CardEnvsError(f"chance event {kind!r} is not due, expected is {self.chance!r}")
+            raise CardEnvsError(f"chance event {kind!r} is not due, expected {self.chance!r}")
         values = self.game.chance_from_json(self.state, value)
         event = ["chance", kind, self.game.chance_to_json(int(self.state.chance), values)]
         self.kernels.apply_chance(self.states, 0, values)

@@ -268,7 +268,7 @@ class GameBatch:
         if actions.shape != (count,) or not np.issubdtype(actions.dtype, np.integer):
             raise PolicyError(
                 f"policy {name!r} answered {count} decisions with {actions.dtype} of shape {actions.shape}; "
-                f"expected are whole numbers of shape {(count,)}",
+                f"expected whole numbers of shape {(count,)}",
                 "wrong shape",
             )
         return actions.astype(np.int64)

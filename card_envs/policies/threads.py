@@ -35,7 +35,7 @@ class Threads:
 
     def __init__(self, num_threads: int) -> None:
         if isinstance(num_threads, bool) or not isinstance(num_threads, (int, np.integer)) or num_threads < 1:
-            raise CardEnvsError(f"num_threads is {num_threads!r}; allowed is a whole number from 1")
+            raise CardEnvsError(f"num_threads is {num_threads!r}; allowed: a whole number from 1")
         self.num_threads = int(num_threads)
         self._seconds: dict[str, float] = {}  # a row took when last seen, by kind of work
 

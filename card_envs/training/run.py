@@ -160,7 +160,7 @@ def make_with(cls: type[Game], options: Mapping[str, Any], where: str, beside: t
 
 
 def check_policies(config: Config, game: Game) -> None:
-    """Refuses a policy that there is not, before anything is written."""
+    """Refuses an unknown policy, before anything is written."""
     for name in [*(name for name in config.opponents if name not in POOL), *config.eval_opponents]:
         make_policy(name, game)
 

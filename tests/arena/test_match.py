@@ -200,7 +200,7 @@ def test_policy_that_misbehaves_is_reported_by_name(kind):
         assert "legal actions: " in message
         assert "phase 'play'" in message
     else:
-        assert "expected are whole numbers of shape (" in message
+        assert "expected whole numbers of shape (" in message
 
 
 def test_policy_without_a_name_is_called_by_its_class():

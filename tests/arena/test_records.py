@@ -236,7 +236,7 @@ def test_truncated_file_names_its_last_line(tmp_path):
     whole = (_valid() + "\n").encode() * 3
     for end in (len(whole) - 10, 2 * len(whole) // 3 + 1, 2 * len(whole) // 3 + 700):
         message = file_refused(tmp_path / "x.jsonl", whole[:end])
-        assert "line 3: expected is one whole JSON object" in message
+        assert "line 3: expected one whole JSON object" in message
 
 
 def test_file_without_its_last_line_break_is_whole(tmp_path):
@@ -391,7 +391,7 @@ def test_wrong_player_is_named_with_the_right_one(record):
         if wrong != right:
             record["events"][at][0] = wrong
             message = refused(record)
-            assert message.startswith(f"line 1, event {at}: expected is {right} to play, not ")
+            assert message.startswith(f"line 1, event {at}: expected {right} to play, not ")
 
 
 @pytest.mark.parametrize("seat", [-1, 3, 1.0, True, "1", None, [1], float("nan"), 10**30])
@@ -432,7 +432,7 @@ def test_wrong_decks_are_refused_by_card(record):
 
 def test_chance_of_another_kind_is_named_with_the_due_one(record):
     record["events"][0][1] = "deck"
-    assert refused(record) == "line 1, event 0: chance event 'deck' is not due, expected is 'first-player'"
+    assert refused(record) == "line 1, event 0: chance event 'deck' is not due, expected 'first-player'"
 
 
 def test_chance_that_is_not_due_and_decision_before_chance_are_refused(record):
@@ -442,7 +442,7 @@ def test_chance_that_is_not_due_and_decision_before_chance_are_refused(record):
     assert refused(early).startswith(f"line 1, event {at}: no chance event is due: ")
     late = copy.deepcopy(record)
     del late["events"][at - 1]
-    assert refused(late).startswith(f"line 1, event {at - 1}: expected is the chance event 'deck'")
+    assert refused(late).startswith(f"line 1, event {at - 1}: expected the chance event 'deck'")
 
 
 def test_events_after_the_end_are_refused(record):
@@ -460,7 +460,7 @@ def test_record_that_stops_early_is_refused_wherever_it_stops(record):
     for count in (0, 1, 2, first_decision(record), len(events) // 2, len(events) - 1):
         record["events"] = events[:count]
         message = refused(record)
-        assert message.startswith(f"line 1, event {count}: the record stops here, expected is ")
+        assert message.startswith(f"line 1, event {count}: the record stops here, expected ")
         due = events[count][1] if events[count][0] == "chance" else events[count][0]
         assert due in message
 
@@ -486,7 +486,7 @@ def test_ending_that_differs_is_named_with_the_right_one(key, change, record):
     record[key] = wrong
     message = refused(record, line=2)
     assert message.startswith(f"line 2, after event {len(record['events']) - 1}: {key}: ")
-    assert message.endswith(f"expected is {right!r}")
+    assert message.endswith(f"expected {right!r}")
 
 
 def test_true_is_not_one_as_a_return(record):

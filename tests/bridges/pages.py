@@ -71,23 +71,23 @@ def read_page(path: Path) -> Page:
     text = path.read_text("utf-8")
     head = re.match(r"# (.+)\n\n((?:- .+\n(?:  .+\n)*)+)", text)
     if head is None:
-        raise BridgeError(f"{where}: expected are '# Title', a blank line and a list of {', '.join(KEYS)}")
+        raise BridgeError(f"{where}: expected '# Title', a blank line and a list of {', '.join(KEYS)}")
     items = [re.sub(r"\s*\n\s*", " ", item).strip() for item in re.split(r"^- ", head[2], flags=re.M) if item]
     values = dict(item.split(": ", 1) for item in items if ": " in item)
     if tuple(values) != KEYS or len(items) != len(KEYS):
-        raise BridgeError(f"{where}: its list has {', '.join(values)}; expected are {', '.join(KEYS)}, in this order")
+        raise BridgeError(f"{where}: its list has {', '.join(values)}; expected {', '.join(KEYS)}, in this order")
     libraries = tuple(re.findall(r"`([^`]+)`", values["Library"]))
     if not libraries:
         raise BridgeError(f"{where}: 'Library' names no distribution in backticks")
     extras = tuple(re.findall(r"`([^`]+)`", values["Extra"]))
     if not extras and values["Extra"] != "none":
-        raise BridgeError(f"{where}: 'Extra' is {values['Extra']!r}; expected is an extra in backticks, or none")
+        raise BridgeError(f"{where}: 'Extra' is {values['Extra']!r}; expected an extra in backticks, or none")
     block = re.search(r"^```python\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
     if block is None:
         raise BridgeError(f"{where}: there is no program (no block that begins with ```python)")
     lines = block[1].count("\n")
     if lines >= MAX_LINES:
-        raise BridgeError(f"{where}: its program has {lines} lines; allowed are fewer than {MAX_LINES}")
+        raise BridgeError(f"{where}: its program has {lines} lines; allowed: fewer than {MAX_LINES}")
     page = Page(name, head[1].strip(), extras, libraries, values["Works"], values["Does not"], block[1])
     if not page.environments[name].is_file():
         raise BridgeError(f"{where}: docs/bridges/constraints/{name}.txt is missing (the environment it was seen in)")

@@ -540,9 +540,9 @@ def test_openspiels_learners_get_observations_masks_and_rewards():
 
 
 def test_bad_parameters_are_refused_in_words():
-    with pytest.raises(CardEnvsError, match="num_players is 6; allowed is a whole number from 3 to 5"):
+    with pytest.raises(CardEnvsError, match="num_players is 6; allowed: a whole number from 3 to 5"):
         pyspiel.load_game("card_envs_icarus_club(players=6)")
-    with pytest.raises(CardEnvsError, match="suits is 9; allowed is a whole number from 1 to 5"):
+    with pytest.raises(CardEnvsError, match="suits is 9; allowed: a whole number from 1 to 5"):
         pyspiel.load_game("card_envs_icarus_club(suits=9)")
     with pytest.raises(pyspiel.SpielError, match="Unknown parameter 'colour'"):
         pyspiel.load_game("card_envs_icarus_club(colour=1)")

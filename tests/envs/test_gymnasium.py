@@ -132,7 +132,7 @@ def test_the_learner_sits_where_it_is_told_or_anywhere():
 
 @pytest.mark.parametrize("seat", [-1, 4, True, 1.0, "0"])
 def test_a_seat_that_there_is_not_is_refused(seat):
-    with pytest.raises(CardEnvsError, match="allowed is None or a whole number from 0 to 3"):
+    with pytest.raises(CardEnvsError, match="allowed: None or a whole number from 0 to 3"):
         SingleAgentEnv("icarus_club", 4, seat=seat)
 
 
@@ -283,7 +283,7 @@ def test_a_seed_that_is_none_is_refused_and_the_game_goes_on(seed):
     env = SingleAgentEnv("icarus_club", 3)
     env.reset(seed=1)
     mask = env.action_masks()
-    with pytest.raises(CardEnvsError, match=r"^seed is .*; allowed is None or a whole number from 0$"):
+    with pytest.raises(CardEnvsError, match=r"^seed is .*; allowed: None or a whole number from 0$"):
         env.reset(seed=seed)
     np.testing.assert_array_equal(env.action_masks(), mask)
     play(env)
@@ -293,7 +293,7 @@ def test_a_seed_that_is_none_is_refused_and_the_game_goes_on(seed):
 @pytest.mark.parametrize("make", [lambda: SingleAgentEnv("icarus_club", 3), lambda: CardVectorEnv("icarus_club", 2, 3)])
 def test_options_that_are_no_dict_are_refused(make, options):
     env = make()
-    with pytest.raises(CardEnvsError, match=r"^reset's options are .*; allowed is None or a dict$"):
+    with pytest.raises(CardEnvsError, match=r"^reset's options are .*; allowed: None or a dict$"):
         env.reset(options=options)
     env.reset(options={"other": 1})
 
@@ -301,7 +301,7 @@ def test_options_that_are_no_dict_are_refused(make, options):
 @pytest.mark.parametrize("value", [None, "x", "", 1, 0, 1.0, [], np.zeros(2), {}], ids=repr)
 @pytest.mark.parametrize("make", [SingleAgentEnv, CardVectorEnv])
 def test_skip_forced_is_true_or_false(make, value):
-    with pytest.raises(CardEnvsError, match=r"^skip_forced is .*; allowed are True, False$"):
+    with pytest.raises(CardEnvsError, match=r"^skip_forced is .*; allowed: True, False$"):
         make("icarus_club", skip_forced=value)
 
 
@@ -448,7 +448,7 @@ def test_next_step_shows_the_end_and_ignores_the_action_after_it():
 
 @pytest.mark.parametrize("mode", ["Disabled", "same_step", None])
 def test_another_autoreset_mode_is_refused(mode):
-    with pytest.raises(CardEnvsError, match="allowed are 'SameStep', 'NextStep'"):
+    with pytest.raises(CardEnvsError, match="allowed: 'SameStep', 'NextStep'"):
         make_vec(autoreset_mode=mode)
 
 
@@ -520,7 +520,7 @@ def test_record_episode_statistics_sums_what_the_games_pay():
 
 @pytest.mark.parametrize("num_envs", [0, -1, 1.5, True])
 def test_a_number_of_games_that_can_not_be_is_refused(num_envs):
-    with pytest.raises(CardEnvsError, match=r"num_envs is .*; allowed is a whole number from 1"):
+    with pytest.raises(CardEnvsError, match=r"num_envs is .*; allowed: a whole number from 1"):
         CardVectorEnv("icarus_club", num_envs)
 
 
@@ -528,7 +528,7 @@ def test_a_number_of_games_that_can_not_be_is_refused(num_envs):
 def test_actions_of_the_wrong_shape_or_type_are_refused(actions):
     envs = make_vec()
     envs.reset(seed=0)
-    with pytest.raises(CardEnvsError, match=r"expected are whole numbers of shape \(3,\)"):
+    with pytest.raises(CardEnvsError, match=r"expected whole numbers of shape \(3,\)"):
         envs.step(actions)
 
 
@@ -561,7 +561,7 @@ def test_a_list_of_seeds_of_another_length_is_refused_and_the_games_go_on(seeds)
     envs = CardVectorEnv("icarus_club", 3, 3)
     envs.reset(seed=0)
     before = envs._learner.tables.states.tobytes()
-    with pytest.raises(CardEnvsError, match=r"^seed has \d entries; allowed is one seed for all, or 3, one a game$"):
+    with pytest.raises(CardEnvsError, match=r"^seed has \d entries; allowed: one seed for all, or 3, one a game$"):
         envs.reset(seed=seeds)
     assert envs._learner.tables.states.tobytes() == before
 
@@ -572,6 +572,6 @@ def test_a_seed_of_a_batch_that_is_none_is_refused_alone_and_in_a_list(seed):
     envs.reset(seed=0)
     before = envs._learner.tables.states.tobytes()
     for seeds in (seed, [0, 1, seed], (seed, 0, 1)):
-        with pytest.raises(CardEnvsError, match=r"^seed is .*; allowed is None or a whole number from 0$"):
+        with pytest.raises(CardEnvsError, match=r"^seed is .*; allowed: None or a whole number from 0$"):
             envs.reset(seed=seeds)
     assert envs._learner.tables.states.tobytes() == before

@@ -106,8 +106,8 @@ def test_there_is_no_parallel_environment_and_the_refusal_says_why(env):
         ({"game": "icarus_clbu"}, "did you mean 'icarus_club_v0'"),
         ({"game": "icarus_club", "num_players": 2}, "whole number from 3 to 5"),
         ({"game": "icarus_club", "num_players": "4"}, "whole number from 3 to 5"),
-        ({"game": "icarus_club", "render_mode": "rgb_array"}, "allowed are None, 'human', 'ansi'"),
-        ({"game": "icarus_club", "illegal_action": "ignore"}, "allowed are 'terminate', 'raise'"),
+        ({"game": "icarus_club", "render_mode": "rgb_array"}, "allowed: None, 'human', 'ansi'"),
+        ({"game": "icarus_club", "illegal_action": "ignore"}, "allowed: 'terminate', 'raise'"),
         ({"game": "icarus_club", "players": 3}, "unknown option 'players'; did you mean 'num_players'"),
     ],
 )
@@ -121,14 +121,14 @@ NO_GAMES = [None, "micons", "", 3, ["micons"], CardGameEnv, np.zeros(2)]
 
 @pytest.mark.parametrize("game", NO_GAMES, ids=repr)
 def test_what_is_no_game_is_refused_and_the_message_says_what_makes_one(game):
-    with pytest.raises(CardEnvsError, match=r"expected is a Game: card_envs\.games\.make_game\(NAME\) makes one$"):
+    with pytest.raises(CardEnvsError, match=r"expected a Game: card_envs\.games\.make_game\(NAME\) makes one$"):
         CardGameEnv(game)
 
 
 @pytest.mark.parametrize("name", ["render_mode", "illegal_action"])
 @pytest.mark.parametrize("value", [1, True, b"ansi", ["ansi"], {"ansi"}, {}, np.zeros(2), "ANSI", "\ud800"], ids=repr)
 def test_a_choice_of_any_type_that_is_not_offered_is_refused(name, value):
-    with pytest.raises(CardEnvsError, match=f"^{name} is .*; allowed are "):
+    with pytest.raises(CardEnvsError, match=f"^{name} is .*; allowed: "):
         card_envs.make("icarus_club", 3, **{name: value})
 
 
@@ -262,7 +262,7 @@ def test_numpy_integers_are_actions_and_all_else_that_is_a_whole_number(env, kin
 def test_a_seed_that_is_none_is_refused_and_the_game_goes_on(env, seed):
     env.reset(seed=1)
     before = env._states.tobytes()
-    with pytest.raises(CardEnvsError, match="allowed is None or a whole number from 0"):
+    with pytest.raises(CardEnvsError, match="allowed: None or a whole number from 0"):
         env.reset(seed=seed)
     assert env._states.tobytes() == before
 
@@ -292,7 +292,7 @@ def test_after_all_have_left_last_says_so(env):
 def test_options_that_are_no_dict_are_refused_and_the_game_goes_on(env, options):
     env.reset(seed=1)
     before = env._states.tobytes()
-    with pytest.raises(CardEnvsError, match=r"^reset's options are .*; allowed is None or a dict$"):
+    with pytest.raises(CardEnvsError, match=r"^reset's options are .*; allowed: None or a dict$"):
         env.reset(seed=2, options=options)
     assert env._states.tobytes() == before
     play(env)
@@ -301,7 +301,7 @@ def test_options_that_are_no_dict_are_refused_and_the_game_goes_on(env, options)
 @pytest.mark.parametrize("max_iter", ["x", None, [1], True, {}])
 def test_a_number_of_turns_that_is_none_is_refused(env, max_iter):
     env.reset(seed=0)
-    with pytest.raises(CardEnvsError, match=r"^max_iter is .*; allowed is a number$"):
+    with pytest.raises(CardEnvsError, match=r"^max_iter is .*; allowed: a number$"):
         env.agent_iter(max_iter)
 
 
@@ -367,7 +367,7 @@ def test_chance_that_is_not_handed_in_is_drawn(env):
 @pytest.mark.parametrize(
     ("chance", "message"),
     [
-        ([["deck", []]], "'deck' is not due, expected is 'first-player'"),
+        ([["deck", []]], "'deck' is not due, expected 'first-player'"),
         ([["first-player", 3]], "a seat is a whole number from 0 to 2"),
         ([["first-player", 1], ["suit-out", "spades"]], "unknown suit-out 'spades'"),
         ([["first-player", 1], ["suit-out", "slots"], ["deck", ["slots-1"]]], "slots-1"),
@@ -387,7 +387,7 @@ def test_impossible_chance_is_refused_and_the_game_before_goes_on(env, chance, m
 
 def test_too_much_chance_is_refused(env):
     events = first_chance(env.game, 3)
-    with pytest.raises(CardEnvsError, match="expected is 'a decision'"):
+    with pytest.raises(CardEnvsError, match="expected 'a decision'"):
         env.reset(options={"chance": [*events, events[-1]]})
 
 

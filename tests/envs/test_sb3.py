@@ -58,7 +58,7 @@ def test_make_vec_env_makes_games_though_it_asks_for_pictures_first(game):
     with pytest.warns(UserWarning, match="render_mode='rgb_array' that is not in the possible render_modes"):
         env = make_vec_env("card_envs/IcarusClub-v0", n_envs=2, env_kwargs={"num_players": 3})
     assert env.reset().shape == (2, game.layout.size)
-    with pytest.raises(CardEnvsError, match="render_mode is 'rgb_array'; allowed are None, 'human', 'ansi'"):
+    with pytest.raises(CardEnvsError, match="render_mode is 'rgb_array'; allowed: None, 'human', 'ansi'"):
         SingleAgentEnv("icarus_club", render_mode="rgb_array")
 
 
@@ -195,7 +195,7 @@ def test_seeds_repeat_all_games_and_neighbours_share_nothing(game):
     np.testing.assert_array_equal(story(0), story(99, reseed=0))
     rows = [row.tobytes() for seed in (0, 1, 2) for row in story(seed)[0]]
     assert len(set(rows)) == 12
-    with pytest.raises(CardEnvsError, match="allowed is None or a whole number from 0"):
+    with pytest.raises(CardEnvsError, match="allowed: None or a whole number from 0"):
         CardVecEnv(game, 4, seed=-1)
 
 
@@ -232,19 +232,19 @@ def test_vec_monitor_tells_the_returns_losses_included(game):
 @pytest.mark.parametrize("value", [None, "micons", "", 3, ["micons"], np.zeros(2)], ids=repr)
 def test_a_name_is_no_game_and_the_message_says_what_makes_one(value):
     for make in (CardVecEnv, LearnerBatch):
-        with pytest.raises(CardEnvsError, match=r"expected is a Game: card_envs\.games\.make_game\(NAME\) makes one$"):
+        with pytest.raises(CardEnvsError, match=r"expected a Game: card_envs\.games\.make_game\(NAME\) makes one$"):
             make(value, 2)
 
 
 @pytest.mark.parametrize("learner", ["x", "", 3, [], {}, np.zeros(2), LearnerBatch], ids=repr)
 def test_what_is_no_learner_is_refused(game, learner):
-    with pytest.raises(CardEnvsError, match=r"^learner is .*; allowed is None or a LearnerBatch$"):
+    with pytest.raises(CardEnvsError, match=r"^learner is .*; allowed: None or a LearnerBatch$"):
         CardVecEnv(game, 2, learner=learner)
 
 
 @pytest.mark.parametrize("value", [None, "x", 1, 0, []], ids=repr)
 def test_skip_forced_is_true_or_false(game, value):
-    with pytest.raises(CardEnvsError, match=r"^skip_forced is .*; allowed are True, False$"):
+    with pytest.raises(CardEnvsError, match=r"^skip_forced is .*; allowed: True, False$"):
         CardVecEnv(game, 2, skip_forced=value)
 
 

@@ -489,7 +489,7 @@ def test_S2_a_deck_that_is_not_the_right_set_of_cards_is_refused(spoil):
 
 def test_chance_that_is_not_due_is_refused():
     table = RecordedGame(IcarusClub(4), explicit_chance=True)
-    with pytest.raises(CardEnvsError, match="expected is 'first-player'"):
+    with pytest.raises(CardEnvsError, match="expected 'first-player'"):
         table.apply_chance("deck", shuffled(1))
     with pytest.raises(IllegalActionError, match="before the chance event 'first-player'"):
         table.play("slots-1")
@@ -529,7 +529,7 @@ def test_V1_the_first_suits_and_the_lowest_ranks_are_in_the_game():
     table = dealt(3, deck, suits=2, ranks=4)
     assert [hand(table, seat) for seat in range(3)] == [deck[:2], deck[2:4], deck[4:6]]
     for foreign in ("poker-1", "craps-5"):
-        with pytest.raises(CardEnvsError, match=f"{foreign}' does not belong to the deck; expected are 8 cards"):
+        with pytest.raises(CardEnvsError, match=f"{foreign}' does not belong to the deck; expected 8 cards"):
             dealt(3, [*deck[:-1], foreign], suits=2, ranks=4)
     assert sorted(RecordedGame(IcarusClub(3, suits=2, ranks=4), seed=1).events[1][2]) == sorted(deck)
 
@@ -537,7 +537,7 @@ def test_V1_the_first_suits_and_the_lowest_ranks_are_in_the_game():
 def test_V1_what_is_not_a_number_of_suits_or_ranks_is_refused():
     for option, most in (("suits", 5), ("ranks", 11)):
         for wrong in (0, most + 1, "2", 2.0, True, None):
-            with pytest.raises(CardEnvsError, match=f"{option} is .*; allowed is a whole number from 1 to {most}"):
+            with pytest.raises(CardEnvsError, match=f"{option} is .*; allowed: a whole number from 1 to {most}"):
                 IcarusClub(3, **{option: wrong})
 
 
@@ -587,7 +587,7 @@ def test_V4_the_game_ends_after_the_rounds_that_were_asked_for():
 
 @pytest.mark.parametrize("wrong", [0, 5, 6, "2", True])
 def test_V4_more_rounds_than_players_are_refused(wrong):
-    with pytest.raises(CardEnvsError, match=r"rounds is .*; allowed is a whole number from 1 to the number of players"):
+    with pytest.raises(CardEnvsError, match=r"rounds is .*; allowed: a whole number from 1 to the number of players"):
         IcarusClub(4, rounds=wrong)
 
 

@@ -656,7 +656,7 @@ def test_wrong_decks_are_refused_and_nothing_changes(change, message):
     before = table.states.tobytes()
     with pytest.raises(CardEnvsError, match=message):
         table.apply_chance("deck", change(list(state.CARD_NAMES)))
-    with pytest.raises(CardEnvsError, match="'first-player' is not due, expected is 'deck'"):
+    with pytest.raises(CardEnvsError, match="'first-player' is not due, expected 'deck'"):
         table.apply_chance("first-player", 0)
     assert table.states.tobytes() == before
     assert counts(owned(table, 0)) == [5, 5, 5]

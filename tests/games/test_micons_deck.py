@@ -211,7 +211,7 @@ BROKEN = {
     "arguable missing": (but('"arguable": ["hot"], ', ""), "the key 'arguable' is missing"),
     "unknown key": (but('"luck"', '"lucky"'), "unknown key 'lucky'; did you mean 'luck'?"),
     "key twice": (but('"luck": false', '"luck": false, "luck": true'), "the key 'luck' stands twice"),
-    "luck card with traits": (but("false", "true"), "the luck card 'sock' has traits; allowed are none"),
+    "luck card with traits": (but("false", "true"), "the luck card 'sock' has traits; allowed: none"),
     "no card": (
         '"sock",',
         "a card is an object with the keys 'name', 'traits', 'arguable', 'luck', 'back', not \"sock\"",
@@ -289,7 +289,7 @@ def test_D3_files_that_can_not_be_read(tmp_path):
 
 @pytest.mark.parametrize("wrong", [5, True, {"name": "sock"}, b"deck.json", 1.5])
 def test_D3_deck_of_a_wrong_type(wrong):
-    with pytest.raises(CardEnvsError, match="allowed is the path of a JSON file or a list of cards"):
+    with pytest.raises(CardEnvsError, match="allowed: the path of a JSON file or a list of cards"):
         Micons(2, deck=wrong)
 
 

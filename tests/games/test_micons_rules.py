@@ -49,9 +49,9 @@ def test_actions_are_the_cards_then_four_words():
 @pytest.mark.parametrize(
     ("option", "allowed"),
     [
-        ({"judging": "vot"}, "judging is 'vot'; allowed is one of table, strict, vote"),
+        ({"judging": "vot"}, "judging is 'vot'; allowed: one of table, strict, vote"),
         ({"judging": None}, "judging is None"),
-        ({"max_turns": 0}, "max_turns is 0; allowed is a whole number from 1"),
+        ({"max_turns": 0}, "max_turns is 0; allowed: a whole number from 1"),
         ({"max_turns": True}, "max_turns is True"),
         ({"max_turn": 9}, "did you mean 'max_turns'"),
     ],
@@ -82,7 +82,7 @@ def test_S1_deal(n, first):
 def test_S1_chance_events_are_checked():
     table = RecordedGame(Micons(2, deck=DECK), explicit_chance=True)
     assert table.chance == "first-player"
-    with pytest.raises(CardEnvsError, match="'deck' is not due, expected is 'first-player'"):
+    with pytest.raises(CardEnvsError, match="'deck' is not due, expected 'first-player'"):
         table.apply_chance("deck", list(NAMES))
     for wrong in (2, -1, True, "player_0", [0]):
         with pytest.raises(CardEnvsError, match="a seat is a whole number from 0 to 1"):

@@ -142,7 +142,7 @@ def test_parts_are_worked_on_at_the_same_time():
 
 @pytest.mark.parametrize("wrong", [0, -1, 1.5, True, "2", None])
 def test_a_wrong_number_of_threads_is_refused(wrong):
-    with pytest.raises(CardEnvsError, match=r"num_threads is .*; allowed is a whole number from 1"):
+    with pytest.raises(CardEnvsError, match=r"num_threads is .*; allowed: a whole number from 1"):
         Threads(wrong)
 
 

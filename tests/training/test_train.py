@@ -577,7 +577,7 @@ def test_folder_belongs_to_one_process_at_a_time(straight, finished, tmp_path, c
         ({"eval_opponents": ["random", "snapshots"]}, "unknown policy 'snapshots'"),
         ({"env_kwargs": {"num_player": 3}}, "env_kwargs: unknown key 'num_player'; did you mean 'num_players'?"),
         ({"env_kwargs": {"self": 3}}, "env_kwargs: unknown key 'self'"),
-        ({"env_kwargs": {"num_players": 9}}, "num_players is 9; allowed is a whole number from 3 to 5"),
+        ({"env_kwargs": {"num_players": 9}}, "num_players is 9; allowed: a whole number from 3 to 5"),
         ({"env_kwargs": {1: 2}}, "env_kwargs: unknown key 1"),
         ({"batch_size": 48}, "batch_size is 48; allowed: a divisor of n_steps * n_envs = 64"),
     ],

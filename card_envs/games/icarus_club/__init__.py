@@ -63,9 +63,7 @@ class IcarusClub(Game):
         rounds = self.num_players if self.options["rounds"] is None else self.options["rounds"]
         if rounds > self.num_players:
             allowed = self.option_table["rounds"].allowed
-            raise CardEnvsError(
-                f"{self.name}: rounds is {rounds} with {self.num_players} players; allowed is {allowed}"
-            )
+            raise CardEnvsError(f"{self.name}: rounds is {rounds} with {self.num_players} players; allowed: {allowed}")
         self.state_dtype = state.STATE
         self.action_names = state.ACTION_NAMES
         self.layout = state.layout(self.num_players)

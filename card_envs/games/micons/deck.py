@@ -80,7 +80,7 @@ def read_deck(source: str | os.PathLike[str] | Sequence[Any] | None, num_players
         except CardEnvsError as error:
             raise CardEnvsError(f"deck, {error}") from None
     found = _shown(_Located(source, "deck"))
-    raise CardEnvsError(f"deck is {found}; allowed is the path of a JSON file or a list of cards")
+    raise CardEnvsError(f"deck is {found}; allowed: the path of a JSON file or a list of cards")
 
 
 @functools.cache
@@ -219,7 +219,7 @@ def _check_card(card: _Located) -> Card:
         if trait.value in traits:
             raise _wrong(trait, f"{name!r} has {trait.value!r} both plainly and arguably; one of the two is allowed")
     if luck and (traits or arguable):
-        raise _wrong(fields["luck"], f"the luck card {name!r} has traits; allowed are none")
+        raise _wrong(fields["luck"], f"the luck card {name!r} has traits; allowed: none")
     return Card(name, traits, arguable, luck, _trait(fields["back"], "'back' is one trait"))
 
 
