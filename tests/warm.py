@@ -10,6 +10,7 @@ import sys
 
 import numpy as np
 
+from benchmarks.throughput import random_play
 from card_envs.arena.match import Games, play_games
 from card_envs.arena.records import replay
 from card_envs.envs.aec import CardGameEnv
@@ -42,10 +43,10 @@ def use(name: str) -> None:
     tables.states["rng"], tables.rngs[:] = seed_words(0, 2), seed_words(1, 2)
     tables.start(rows)
     tables.fast_forward(rows, rows + 1, batch.RANDOM)
-    tables.value_actions(rows, rows + 1, batch.RANDOM, np.empty((2, game.num_actions)))
+    tables.value_actions(rows, 2, batch.RANDOM, np.empty((2, game.num_actions)))
     observation, mask = np.zeros(game.layout.size, np.float32), np.zeros(game.num_actions, np.int8)
     outcome = np.zeros(game.max_chance_values, np.int16)
-    tables.kernels.play(tables.states, game.initial, tables.rngs, 3, game.layout.at, observation, mask, outcome)
+    random_play(game)(tables.states, game.initial, tables.rngs, 3, game.layout.at, observation, mask, outcome)
     seats = np.arange(3)[:, None] + np.arange(game.num_players)
     policies = [make_policy(policy, game) for policy in (*POLICIES, last_legal)]
     play_games(game, policies, Games(seats % 5, seed_words(0, 3), seed_words(1, 3)), log_actions=True)
