@@ -90,7 +90,7 @@ def test_a_page_is_read(folder):
     ("old", "new", "message"),
     [
         ("# A library\n", "A library\n", "expected '# Title'"),
-        ("- Works: all of it, in\n  two lines\n", "", "its list has Extra, Library, Does not; expected are"),
+        ("- Works: all of it, in\n  two lines\n", "", "its list has Extra, Library, Does not; expected Extra"),
         ("- Library: `numpy`", "- Library: numpy", "names no distribution"),
         ("- Extra: `train`, `jax`", "- Extra: train", "'Extra' is 'train'; expected an extra in backticks, or none"),
         ("```python", "```", "there is no program"),

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from numba import njit
 
-from card_envs.games.icarus_club import IcarusClub, observation, rules, state
+from card_envs.games.icarus_club import IcarusClub, observation, resample, rules, state
 from card_envs.games.recorded_game import RecordedGame
 from card_envs.kernels.rng import below, random_legal, seed_words
 from tests.chi_square import too_far
@@ -386,7 +386,7 @@ def leak(s, other, seat, rng, at, seen, seen_other, mask, mask_other):
     """What changed for `seat` when its deal was redrawn in the copy `other`; and how many cards changed hands."""
     n = s.num_players
     observation.observe(s, seat, at[0], seen)
-    observation.resample(other, seat, rng)
+    resample.resample(other, seat, rng)
     observation.observe(other, seat, at[0], seen_other)
     for i in range(seen.shape[0]):
         if seen[i] != seen_other[i]:
@@ -527,7 +527,7 @@ def deals(table: RecordedGame, seat: int, most: int) -> list[bytes] | None:
 def redraw(states, other, seat, rng, hidden, out):
     for i in range(out.shape[0]):
         other[0] = states[0]
-        observation.resample(other[0], seat, rng)
+        resample.resample(other[0], seat, rng)
         for k in range(hidden.shape[0]):
             out[i, k] = other[0].where[hidden[k]]
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numba import njit
 
-from card_envs.games.ice_points import IcePoints, heuristic, observation, rules, state
+from card_envs.games.ice_points import IcePoints, heuristic, observation, resample, rules, state
 from card_envs.games.recorded_game import RecordedGame
 from card_envs.kernels.rng import random_legal, seed_words, split
 from tests.games.ice_points_positions import position
@@ -130,7 +130,7 @@ SAME, OBSERVATION, MASK, PAST, CARDS, FIELD = range(6)
 def leak(s, other, seat, rng, at, seen, seen_other, mask, mask_other):
     """What of `s` changed when its copy `other` was redrawn for `seat`; and how many cards moved."""
     observation.observe(s, seat, at[0], seen)
-    observation.resample(other, seat, rng)
+    resample.resample(other, seat, rng)
     observation.observe(other, seat, at[0], seen_other)
     for i in range(seen.shape[0]):
         if seen[i] != seen_other[i]:
@@ -199,7 +199,7 @@ def test_resample_changes_nothing_that_a_seat_may_know(n):
 
 @njit
 def redraw(states, seat, rng):
-    observation.resample(states[0], seat, rng)
+    resample.resample(states[0], seat, rng)
 
 
 def test_resample_makes_every_remaining_card_equally_likely_to_come_next():

@@ -298,7 +298,7 @@ def test_D3_number_of_thousands_of_digits_in_a_list():
     cards[3]["name"] = 10**5000
     with pytest.raises(CardEnvsError, match="deck, card 4: 'name' is a text, not a number of thousands of digits"):
         Micons(2, deck=cards)
-    with pytest.raises(CardEnvsError, match="deck is a number of thousands of digits; allowed is"):
+    with pytest.raises(CardEnvsError, match="deck is a number of thousands of digits; allowed: "):
         Micons(2, deck=10**5000)
 
 

@@ -13,7 +13,8 @@ import pytest
 
 from card_envs.games.micons import Micons, rules, state
 from card_envs.games.micons.heuristic import heuristic
-from card_envs.games.micons.observation import observe, resample
+from card_envs.games.micons.observation import observe
+from card_envs.games.micons.resample import resample
 from card_envs.games.micons.rules import apply_action, apply_chance, draw_chance, legal_actions, matches
 from card_envs.games.recorded_game import RecordedGame
 from card_envs.kernels.jit import jit
@@ -356,7 +357,8 @@ def test_interpreted_rules_play_the_same_games():
 import sys, numpy as np, zlib
 from card_envs.games.micons import Micons, rules
 from card_envs.games.micons.heuristic import heuristic
-from card_envs.games.micons.observation import observe, resample
+from card_envs.games.micons.observation import observe
+from card_envs.games.micons.resample import resample
 from card_envs.kernels import batch
 from card_envs.kernels.rng import random_legal, seed_words
 def key(s): return b"".join(s[name].tobytes() for name in s.dtype.names)  # without the padding between fields

@@ -611,7 +611,7 @@ def test_full_disk_leaves_the_last_whole_files_and_the_run_goes_on(straight, tmp
         text=True,
     )
     assert done.returncode == 2, done.stderr
-    assert done.stderr == "error: [Errno 27] File too large\n"
+    assert done.stderr == f"error: [Errno 27] File too large: '{out / 'checkpoint.zip'}'\n"
     assert not list(out.glob(".*"))
     with zipfile.ZipFile(out / "checkpoint.zip") as archive:
         assert archive.testzip() is None

@@ -10,7 +10,7 @@ import numpy as np
 from card_envs.errors import CardEnvsError
 from card_envs.games.chance import Deck, Draw, Seat
 from card_envs.games.game import Game, Option, Rules, whole_number
-from card_envs.games.icarus_club import heuristic, observation, rules, state
+from card_envs.games.icarus_club import heuristic, observation, resample, rules, state
 from card_envs.games.icarus_club.text import render
 
 
@@ -43,7 +43,7 @@ class IcarusClub(Game):
         legal_actions=rules.legal_actions,
         apply_action=rules.apply_action,
         observe=observation.observe,
-        resample=observation.resample,
+        resample=resample.resample,
         heuristic=heuristic.heuristic,
     )
 

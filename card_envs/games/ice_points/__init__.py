@@ -8,7 +8,7 @@ import numpy as np
 
 from card_envs.games.chance import Deck
 from card_envs.games.game import Game, Rules
-from card_envs.games.ice_points import heuristic, observation, rules, state, text
+from card_envs.games.ice_points import heuristic, observation, resample, rules, state, text
 
 
 class IcePoints(Game):
@@ -23,7 +23,7 @@ class IcePoints(Game):
         legal_actions=rules.legal_actions,
         apply_action=rules.apply_action,
         observe=observation.observe,
-        resample=observation.resample,
+        resample=resample.resample,
         heuristic=heuristic.heuristic,
     )
 

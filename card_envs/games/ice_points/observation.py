@@ -21,7 +21,6 @@ from card_envs.games.ice_points.state import (
     POINTS_PER_SET,
 )
 from card_envs.kernels.jit import jit
-from card_envs.kernels.rng import shuffle, split
 from card_envs.kernels.state import RUNNING
 
 
@@ -116,14 +115,3 @@ def observe_seats(s, seat, at, out):
 @jit
 def within(value, bound):
     return max(-bound, min(value, bound))
-
-
-# --- other orders of the deck -----------------------------------------------------------------------------------------
-
-
-@jit
-def resample(s, seat, rng):
-    """Shuffles the cards still to be drawn in this pass; the next pass is shuffled by the generator when it comes."""
-    s.deck[s.drawn :].sort()  # their order, which nobody knows, must not tell on the draw
-    shuffle(rng, s.deck[s.drawn :], NUM_CARDS - s.drawn)
-    split(rng, s.rng)

@@ -9,7 +9,7 @@ import numpy as np
 
 from card_envs.games.chance import Deck, Seat
 from card_envs.games.game import Game, Option, Rules, one_of, whole_number
-from card_envs.games.icons import evaluate, heuristic, observation, rules, state
+from card_envs.games.icons import evaluate, heuristic, observation, resample, rules, state
 from card_envs.games.icons.text import render
 
 
@@ -40,7 +40,7 @@ class Icons(Game):
         legal_actions=rules.legal_actions,
         apply_action=rules.apply_action,
         observe=observation.observe,
-        resample=observation.resample,
+        resample=resample.resample,
         heuristic=heuristic.heuristic,
         evaluate=evaluate.evaluate,
     )

@@ -10,7 +10,7 @@ import numpy as np
 from card_envs.errors import CardEnvsError
 from card_envs.games.chance import Deck, Seat
 from card_envs.games.game import Game, Option, Rules, one_of, whole_number
-from card_envs.games.micons import deck, heuristic, observation, rules, state
+from card_envs.games.micons import deck, heuristic, observation, resample, rules, state
 from card_envs.games.micons.text import render
 
 
@@ -37,7 +37,7 @@ class Micons(Game):
         legal_actions=rules.legal_actions,
         apply_action=rules.apply_action,
         observe=observation.observe,
-        resample=observation.resample,
+        resample=resample.resample,
         heuristic=heuristic.heuristic,
     )
 
