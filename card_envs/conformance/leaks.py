@@ -33,20 +33,18 @@ def check_leak(env: Env, *, num_games: int = 2, seed: int = 0) -> None:
         looked_at = range(len(actions)) if len(actions) <= _SHORT else spread(len(actions), 6)
         for position in [*looked_at, len(actions)]:
             go_to(env, seed + k, actions, position)
-            states, mask = raw._states, raw._mask
+            states, mask = raw._states.copy(), raw._mask.copy()
             for seat, agent in enumerate(env.possible_agents):
                 text = raw.game.render_text(states[0], seat) if k == 0 else ""
                 before = (observe(env, agent), env.infos[agent], text)
-                raw._states = states.copy()
                 kernels.resample(raw._states, 0, seat, words)
                 changed |= raw._states.tobytes() != states.tobytes()
-                raw._mask = mask.copy()
                 if raw._player == seat:
                     kernels.legal(raw._states, 0, raw._mask)
                 raw._fill_infos()
                 text = raw.game.render_text(raw._states[0], seat) if k == 0 else ""
                 after = (observe(env, agent), env.infos[agent], text)
-                raw._states, raw._mask = states, mask
+                raw._states[:], raw._mask[:] = states, mask
                 raw._fill_infos()
                 where = difference(before, after, ("observe", "info", "render_text"))
                 demand(not where, name, f"after {position} actions {agent} sees what it can't know, in {where}")

@@ -89,6 +89,22 @@ def seat_spaces(game: Game) -> tuple[gymnasium.spaces.Box[np.float32], gymnasium
     )
 
 
+class ActionSpace(gymnasium.spaces.Discrete):
+    """`Discrete` that samples what Gymnasium's would with the same seed, under a mask in a fifth of the time.
+
+    Gymnasium compares and checks the mask's arrays for longer than a game takes to move, and the loop that PettingZoo's
+    documentation shows samples at every decision.
+    """
+
+    def sample(self, mask: npt.NDArray[np.int8] | None = None, *args: Any, **kwargs: Any) -> np.int64:
+        """A random action; with a `mask`, int8 (A,), one of its 1s, all equally likely."""
+        if type(mask) is np.ndarray and mask.dtype == np.int8 and mask.shape == (self.n,) and not args and not kwargs:
+            legal = mask.nonzero()[0]
+            if len(legal) and mask.tobytes().count(1) == len(legal):
+                return self.start + legal[self.np_random.integers(len(legal))]
+        return super().sample(mask, *args, **kwargs)
+
+
 class CardGameEnv(AECEnv[str, dict[str, npt.NDArray[Any]], int]):
     """One game as a PettingZoo AEC environment. Order and bounds are checked here, so it needs no wrappers.
 
@@ -119,19 +135,24 @@ class CardGameEnv(AECEnv[str, dict[str, npt.NDArray[Any]], int]):
         self.observation_layout = game.layout
         self.action_names = game.action_names
         self.num_illegal_actions = 0
-        box, self._action_space = seat_spaces(game)
+        box, _ = seat_spaces(game)
+        self._action_space = ActionSpace(game.num_actions)
         mask_box = gymnasium.spaces.Box(0, 1, (game.num_actions,), np.int8)
         self._observation_space = gymnasium.spaces.Dict({"observation": box, "action_mask": mask_box})
         self.state_space = gymnasium.spaces.Box(0.0, 1.0, (game.num_players * game.layout.size,), np.float32)
         self._seats = {agent: seat for seat, agent in enumerate(self.possible_agents)}
         self._kernels = batch.for_game(game)
+        self._num_actions = game.num_actions
+        self._at = game.layout.at
+        self._size = game.layout.size
         self._states = game.initial.copy()
         self._mask = np.zeros(game.num_actions, np.int8)
         self._outcome = np.zeros(game.max_chance_values, np.int16)
         self._started = False
         self._player = -1  # the seat that is asked, -1 for nobody
         self._offender = -1  # the seat that ended the game by an illegal action
-        self._shown_scores = b""  # the scores that stand in `infos`
+        self._shown_scores: list[int] = []  # the scores that stand in `infos`
+        self._look_into_state()
         self.agents: list[str] = []
         self.rewards: dict[str, float] = {}
         self.terminations: dict[str, bool] = {}
@@ -179,17 +200,17 @@ class CardGameEnv(AECEnv[str, dict[str, npt.NDArray[Any]], int]):
         goes_on = seed is None and self._states["rng"].any()  # all zeros: never seeded
         rng = self._states["rng"].copy() if goes_on else seed_words(seed, 1)
         states = self.game.initial.copy()
-        states["rng"] = rng
+        states["rng"], chance = rng, states["chance"]
         for event in handed_in:
             if not isinstance(event, (list, tuple)) or len(event) != 2:
                 raise CardEnvsError(f"a chance event is [KIND, VALUE], not {event!r}")
-            due = self.game.chance_kinds[states[0].chance]
+            due = self.game.chance_kinds[chance[0]]
             if not due or event[0] != due:
                 raise CardEnvsError(f"chance event {event[0]!r} is not due, expected {due or 'a decision'!r}")
             self._kernels.apply_chance(states, 0, self.game.chance_from_json(states[0], event[1]))
-        while states[0].chance:
+        while chance[0]:
             self._kernels.chance(states, 0, self._outcome)
-        self._states = states
+        self._states[:] = states
         self._started = True
         self._kernels.legal(states, 0, self._mask)
         self.agents = self.possible_agents[:]
@@ -199,32 +220,30 @@ class CardGameEnv(AECEnv[str, dict[str, npt.NDArray[Any]], int]):
         self.truncations = dict.fromkeys(self.agents, False)
         self._offender = -1
         self._fill_infos()
-        self._select(int(states[0].player))
+        self._player = int(states["player"][0])
+        self.agent_selection = self.possible_agents[self._player]
         if self.render_mode == "human":
             self.render()
 
     def step(self, action: int | None) -> None:
         """The selected seat does `action`; after the end only `step(None)`, once for every seat."""
-        if not self.agents:
-            raise IllegalActionError(f"{self.game.name}: step({action!r}) {self._outside_a_game()}")
-        agent = self.agent_selection
-        if self.terminations[agent] or self.truncations[agent]:
-            self._leave(agent, action)
+        if self._player < 0:
+            self._leave(action)
             return
         if type(action) is not int:
             action = self._whole_number(action)
-        self._cumulative_rewards[agent] = 0.0
-        if not 0 <= action < self.game.num_actions or not self._mask[action]:
+        if not 0 <= action < self._num_actions or not self._mask[action]:
             self._refuse(action)
             return
         player = self._kernels.step(self._states, 0, action, self._mask, self._outcome)
-        self.rewards = dict.fromkeys(self.agents, 0.0)
+        self.rewards = dict.fromkeys(self.possible_agents, 0.0)
         if player < 0:
             self._finish()
         else:
-            self._select(player)
-            if self._scores.tobytes() != self._shown_scores:
-                self._fill_infos()
+            self._player = player
+            self.agent_selection = self.possible_agents[player]
+            if self._scores.tolist() != self._shown_scores:
+                self._update_infos()
             if self.render_mode == "human":
                 self.render()
 
@@ -252,9 +271,9 @@ class CardGameEnv(AECEnv[str, dict[str, npt.NDArray[Any]], int]):
         """What this seat may know, at any time after `reset`: fresh arrays, nothing changes."""
         seat = self._seat(agent)
         self._require_start()
-        observation = np.empty(self.game.layout.size, np.float32)
-        self._kernels.observe(self._states, 0, seat, self.game.layout.at, observation)
-        mask = self._mask.copy() if seat == self._player else np.zeros_like(self._mask)
+        observation = np.empty(self._size, np.float32)
+        self._kernels.observe(self._states, 0, seat, self._at, observation)
+        mask = self._mask.copy() if seat == self._player else np.zeros(self._num_actions, np.int8)
         return {"observation": observation, "action_mask": mask}
 
     def action_masks(self) -> npt.NDArray[np.int8]:
@@ -315,13 +334,16 @@ class CardGameEnv(AECEnv[str, dict[str, npt.NDArray[Any]], int]):
         if not isinstance(snapshot, dict) or snapshot.get("game") != self.game or "_states" not in snapshot:
             raise CardEnvsError(f"this is no snapshot of {self.game!r}")
         self.__dict__.update({key: _copy(value) for key, value in snapshot.items() if key in _MUTABLE})
+        self._look_into_state()
 
     def __getstate__(self) -> dict[str, Any]:
-        return {key: value for key, value in self.__dict__.items() if key != "_kernels"}  # compiled, made anew
+        # compiled code and views are made anew
+        return {key: value for key, value in self.__dict__.items() if key not in ("_kernels", "_scores")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self._kernels = batch.for_game(self.game)
+        self._look_into_state()
 
     def __getattr__(self, name: str) -> Any:
         """Called for what is not there: `agent_selection` before the first `reset`."""
@@ -331,9 +353,12 @@ class CardGameEnv(AECEnv[str, dict[str, npt.NDArray[Any]], int]):
 
     # --- inside ---
 
-    @property
-    def _scores(self) -> npt.NDArray[np.int16]:
-        return self._states["score"]
+    def _look_into_state(self) -> None:
+        """Views of what every step looks at: NumPy takes longer to find a field of a record than a game to move.
+
+        They hold as long as `_states` is the same array, so games are dealt and copied into it.
+        """
+        self._scores: npt.NDArray[np.int16] = self._states["score"][0, : self.game.num_players]
 
     def _seat(self, agent: str) -> int:
         try:
@@ -348,12 +373,10 @@ class CardGameEnv(AECEnv[str, dict[str, npt.NDArray[Any]], int]):
     def _outside_a_game(self) -> str:
         return "comes after the end of the game: call reset()" if self._started else "comes before reset()"
 
-    def _select(self, seat: int) -> None:
-        self._player = seat
-        self.agent_selection = self.possible_agents[seat]
-
     def _whole_number(self, action: Any) -> int:
         """An action as a Python int: whatever is a whole number, or an array that holds one; nothing is rounded."""
+        if isinstance(action, np.integer):
+            return int(action)
         if isinstance(action, np.ndarray) and action.size == 1:
             action = action.reshape(())[()]
         if not isinstance(action, (bool, np.bool_)):
@@ -378,12 +401,12 @@ class CardGameEnv(AECEnv[str, dict[str, npt.NDArray[Any]], int]):
 
     def _finish(self) -> None:
         out = np.zeros((1, self.game.num_players))
-        self._kernels.returns(self._states, np.zeros(1, np.int64), out)
+        self._kernels.returns(self._states, _ROW, out)
         self.rewards = dict(zip(self.agents, out[0].tolist(), strict=True))
-        self._end(truncated=bool(self._states[0].end != TERMINATED))
+        self._end(truncated=bool(self._states["end"][0] != TERMINATED))
 
     def _end(self, truncated: bool) -> None:
-        self._accumulate_rewards()
+        self._cumulative_rewards = self.rewards.copy()
         self.terminations = dict.fromkeys(self.agents, not truncated)
         self.truncations = dict.fromkeys(self.agents, truncated)
         self._fill_infos()
@@ -392,7 +415,10 @@ class CardGameEnv(AECEnv[str, dict[str, npt.NDArray[Any]], int]):
         if self.render_mode == "human":
             self.render()
 
-    def _leave(self, agent: str, action: Any) -> None:
+    def _leave(self, action: Any) -> None:
+        if not self.agents:
+            raise IllegalActionError(f"{self.game.name}: step({action!r}) {self._outside_a_game()}")
+        agent = self.agent_selection
         if action is not None:
             raise IllegalActionError(f"{self.game.name}: the game has ended, so {agent} can only step(None)")
         for by_agent in (self.terminations, self.truncations, self.rewards, self._cumulative_rewards, self.infos):
@@ -412,19 +438,26 @@ class CardGameEnv(AECEnv[str, dict[str, npt.NDArray[Any]], int]):
         return agent
 
     def _fill_infos(self) -> None:
-        table = self._states[0]
-        ranked = table.end == TERMINATED
+        n, ended = self.game.num_players, int(self._states["end"][0]) == TERMINATED
+        ranks = self._states["rank"][0, :n].tolist() if ended else [0] * n
+        self._shown_scores = self._scores.tolist()
         self.infos = {
-            agent: {
-                "score": int(table.score[seat]),
-                "rank": int(table.rank[seat]) if ranked else 0,
-                "illegal_action": seat == self._offender,
-            }
-            for seat, agent in enumerate(self.agents)
+            agent: {"score": score, "rank": rank, "illegal_action": seat == self._offender}
+            for seat, (agent, score, rank) in enumerate(
+                zip(self.possible_agents, self._shown_scores, ranks, strict=True)
+            )
         }
-        self._shown_scores = self._scores.tobytes()
+
+    def _update_infos(self) -> None:
+        """The running game's scores; what was given out before stays as it was."""
+        shown, self._shown_scores = self._shown_scores, self._scores.tolist()
+        self.infos = self.infos.copy()
+        for seat, score in enumerate(self._shown_scores):
+            if score != shown[seat]:
+                self.infos[self.possible_agents[seat]] = {"score": score, "rank": 0, "illegal_action": False}
 
 
+_ROW = np.zeros(1, np.int64)
 _MUTABLE = {
     "_states",
     "_mask",

@@ -3,8 +3,10 @@
 import enum
 import importlib
 import itertools
+import pickle
 import re
 
+import gymnasium
 import numpy as np
 import pettingzoo
 import pytest
@@ -69,6 +71,33 @@ def test_save_obs_passes(game):
 @each_variant
 def test_render_test_passes(game, capsys):
     render_test(lambda render_mode: CardGameEnv(game, render_mode))
+
+
+# --- spaces ---------------------------------------------------------------------------------------------------------
+
+
+@each_game
+def test_actions_are_sampled_as_gymnasium_samples_them(game):
+    env, rng = CardGameEnv(game), np.random.default_rng(0)
+    ours, theirs = env.action_space("player_0"), gymnasium.spaces.Discrete(game.num_actions)
+    assert ours == theirs
+    ours.seed(5)
+    theirs.seed(5)
+    for k in range(300):
+        mask = (rng.random(game.num_actions) < rng.random()).astype(np.int8)
+        given = [(), (mask,), (None,), (np.zeros_like(mask),)][k % 4 if k % 3 else 1]
+        sampled, expected = ours.sample(*given), theirs.sample(*given)
+        assert (sampled, type(sampled)) == (expected, type(expected))
+    twin = pickle.loads(pickle.dumps(ours))
+    assert twin.sample(mask) == ours.sample(mask) == theirs.sample(mask)
+
+
+@pytest.mark.parametrize("change", [lambda m: m * 2, lambda m: -m, lambda m: m[1:], lambda m: m.astype(float), list])
+def test_a_mask_that_gymnasium_refuses_is_refused(env, change):
+    mask = np.ones(env.game.num_actions, np.int8)
+    for space in (env.action_space("player_0"), gymnasium.spaces.Discrete(env.game.num_actions)):
+        with pytest.raises(AssertionError):
+            space.sample(change(mask))
 
 
 # --- making ---------------------------------------------------------------------------------------------------------
