@@ -394,3 +394,19 @@ def test_strength_of_the_hand_written_players_comes_as_tables(capsys):
     assert [int(row[0]) for row in memory] == [*range(2, 9)]
     assert heuristics.main(["chess"]) == 2
     assert "unknown game 'chess'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["record", "micons", "--option", "deck=" + "[" * 100_000, "--out", "x.jsonl"],
+        ["record", "micons", "--out", "x\0.jsonl"],
+        ["replay", "x\0.jsonl"],
+        ["tournament", "micons", "random", "heuristic", "--games", "4", "--out", "x\0"],
+        ["record", "micons", "--option", "deck=x\0", "--out", "x.jsonl"],
+        ["bench", "icons", "--num-envs", str(10**30)],
+    ],
+    ids=lambda words: " ".join(words)[:30].replace("\0", "0"),
+)
+def test_words_that_no_program_expects_get_one_line(words, folder, capsys):
+    assert refused(capsys, words[0], words[1:])

@@ -356,7 +356,7 @@ class ResultFile:
         wanted = json.loads(json.dumps(head))
         different = [key for key in {**wanted, **known} if known.get(key) != wanted.get(key)]
         if different:
-            before, now = ([f"{key} = {x.get(key)!r}" for key in different] for x in (known, wanted))
+            before, now = ([f"{key} = {reprlib.repr(x.get(key))}" for key in different[:5]] for x in (known, wanted))
             raise CardEnvsError(f"{self._path} holds another tournament: {', '.join(before)}, not {', '.join(now)}")
 
     def add(self, line: dict[str, Any]) -> None:

@@ -21,7 +21,9 @@ from card_envs.machine import machine
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_game_arguments(parser)
-    parser.add_argument("--num-envs", type=whole(1), default=256, help="games in a batch (default: %(default)s)")
+    parser.add_argument(
+        "--num-envs", type=whole(1, 10_000_000), default=256, help="games in a batch (default: %(default)s)"
+    )
     parser.add_argument("--rounds", type=whole(1), default=5, help="default: %(default)s")
     parser.add_argument("--seconds", type=positive, default=0.5, help="of a round (default: %(default)s)")
 

@@ -77,7 +77,7 @@ def options_of(args: argparse.Namespace) -> dict[str, Any]:
             raise CardEnvsError(f"--option {text!r}: {unknown_name('option', name, game.option_table)}")
         try:
             options[name] = json.loads(value)
-        except ValueError:
+        except (ValueError, RecursionError):  # a word, or nested without end
             options[name] = value
     return options
 
@@ -99,6 +99,11 @@ def run(function: Callable[[argparse.Namespace], object], args: argparse.Namespa
         return NO_READER
     except (CardEnvsError, OSError) as error:
         print(f"error: {' '.join(str(error).split())}", file=sys.stderr)
+        return BAD_INPUT
+    except ValueError as error:
+        if "embedded null byte" not in str(error):
+            raise
+        print("error: a path holds a null byte", file=sys.stderr)
         return BAD_INPUT
     except (MemoryError, RuntimeError) as error:
         if not isinstance(error, MemoryError) and "can't allocate memory" not in str(error):  # which PyTorch says

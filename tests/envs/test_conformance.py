@@ -204,8 +204,8 @@ class StartsItsEndAtPlayerZero(CardGameEnv):
 
 
 class LeavesAllAtOnce(CardGameEnv):
-    def _leave(self, agent, action):
-        super()._leave(agent, action)
+    def _leave(self, action):
+        super()._leave(action)
         self.agents = []
 
 
