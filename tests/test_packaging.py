@@ -15,7 +15,7 @@ import pytest
 from card_envs import __version__
 
 ROOT = Path(__file__).resolve().parents[1]
-DATA = {".py", ".md", ".json", ".typed"}
+DATA = {".py", ".md", ".json", ".typed", ".jinja", ".css"}
 
 pytestmark = pytest.mark.skipif(importlib.util.find_spec("hatchling") is None, reason="this needs the extra 'dev'")
 
@@ -85,7 +85,7 @@ def test_sdist_builds_the_same_wheel(wheel, unpacked, tmp_path):
 
 
 def test_sdist_holds_all_that_checks_it(unpacked):
-    sources = {".py", ".md", ".yaml", ".json", ".jsonl", ".toml"}
+    sources = {".py", ".md", ".yaml", ".json", ".jsonl", ".toml", ".jinja", ".css"}
     folders = ("card_envs", "configs", "training", "examples", "benchmarks", "tests", "docs")
     wanted = files(*folders, suffixes=sources) | {
         *files("docs", suffixes={".txt"}),

@@ -12,9 +12,11 @@ import pytest
 
 from card_envs.arena import html
 from card_envs.arena.html import write_html
+from card_envs.arena.plots import Histogram, scale_of
 from card_envs.arena.records import read_records, replay
 from card_envs.arena.report import is_surely_better, verdict, write_csv, write_json
 from card_envs.arena.schedule import Part
+from card_envs.arena.statistics import Estimate
 from card_envs.arena.tournament import gather, make_plan, play_tournament
 from card_envs.games import make_game
 from tests.arena.test_match import Answering, Drawing
@@ -221,6 +223,37 @@ def test_eight_policies_at_a_table_of_eight(tmp_path):
     assert all(page.text.count(name) > 8 for name in names)
     assert "Recorded games" not in page.text
     assert not (tmp_path / "games").exists()
+
+
+def test_an_interval_without_end_is_drawn_as_far_as_the_plot_goes(tmp_path):
+    """Of seven policies none sits at two mixed tables here, and from one deal there is no interval."""
+    result = play_tournament(make_game("icons", 3), [named(name) for name in "abcdefg"], games=6, seed=0)
+    assert any(mixed is not None and mixed.half_width == np.inf for mixed in map(result.in_mixed, range(7)))
+    write_html(result, tmp_path)
+    page = read(tmp_path / "report.html")
+    assert "± inf" in page.text
+    places = [value for name, value in page.attributes if name in ("x1", "x2", "cx", "x") and value.endswith("%")]
+    assert len(places) > 100
+    assert all(0 <= float(place[:-1]) <= 100 for place in places)
+
+
+@pytest.mark.parametrize(("low", "high"), [(-1, 1), (-0.013, 0.4), (-900, 12), (0, 1e-6)])
+def test_scales_have_two_to_six_round_ticks_with_0_among_them(low, high):
+    scale = scale_of([Estimate((low + high) / 2, (high - low) / 2, 20)])
+    assert scale.low < low
+    assert scale.high > high
+    assert 2 <= len(scale.ticks) <= 6
+    assert 0 in scale.ticks
+    assert (scale.at(scale.low), scale.at(scale.high)) == ("0.00%", "100.00%")
+
+
+@pytest.mark.parametrize("values", [[5], [3, 3, 4], list(range(200)), [0, 1000]])
+def test_a_histogram_holds_every_number_once_in_at_most_40_groups(values):
+    groups = Histogram(np.array(values))
+    assert sum(bar.count for bar in groups.bars) == len(values)
+    assert len(groups.bars) <= 40
+    assert groups.top == max(bar.count for bar in groups.bars)
+    assert 1 <= len(groups.labelled) <= 7
 
 
 def test_wrong_answers_are_counted_with_their_first_message(tmp_path):
