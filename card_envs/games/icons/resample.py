@@ -7,41 +7,13 @@ import numpy as np
 from card_envs.games.icons.observation import count_unseen
 from card_envs.games.icons.rules import pile_place
 from card_envs.games.icons.state import (
-    COPIES,
-    MAX_CHANGE,
-    MAX_GAIN,
-    MAX_HAND,
-    MAX_LEAD,
-    MAX_PILE,
     MAX_PLAYERS,
-    MAX_SCORE,
-    MAX_SKIPS,
-    MAX_TOKENS,
     NUM_CARDS,
-    NUM_CATEGORIES,
     NUM_SLOTS,
     NUM_TYPES,
 )
 from card_envs.kernels.jit import jit
 from card_envs.kernels.rng import below, shuffle, split
-
-# Speed, as the throughput benchmark repays it: scales are float32 factors, since divisions and mixed types are slow; an
-# index that is written as np.uintp can't be negative, so that nothing is checked; loops over slices have no branches.
-PER_HAND, PER_SCORE, PER_SKIP, PER_GAIN, PER_LEAD, PER_CHANGE, PER_PILE, PER_TYPE = (
-    np.float32(1.0 / scale)
-    for scale in (MAX_HAND, MAX_SCORE, MAX_SKIPS, MAX_GAIN, 2 * MAX_LEAD, 2 * MAX_CHANGE, MAX_PILE, NUM_TYPES)
-)
-ONE, HALF, NOTHING = np.float32(1.0), np.float32(0.5), np.float32(0.0)
-ALL_BOUNDS = MAX_PLAYERS * NUM_TYPES
-PER_COPY = (1.0 / COPIES).astype(np.float32)
-PER_COPY_OF_SEATS = np.tile(PER_COPY, MAX_PLAYERS)
-# What one token more of a category brings (P1-P3), as a part of MAX_GAIN: by the number of categories of which a player
-# has tokens, and the number of tokens of this one.
-GAIN = np.full((NUM_CATEGORIES + 1, MAX_TOKENS + 1), 2.0 / MAX_GAIN, np.float32)
-GAIN[:, 0], GAIN[:, 1] = 1.0 / MAX_GAIN, 3.0 / MAX_GAIN
-GAIN[NUM_CATEGORIES - 1, 0] = 6.0 / MAX_GAIN
-TOKEN_SHARE = np.linspace(0.0, 1.0, MAX_TOKENS + 1, dtype=np.float32)
-
 
 REST = MAX_PLAYERS  # where cards go that are in no hand: the bank and the pile
 
