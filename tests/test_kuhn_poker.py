@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 
@@ -11,6 +12,8 @@ import pytest
 
 import card_envs
 from card_envs import cli
+from card_envs.arena.html import write_html
+from card_envs.arena.report import text_table
 from card_envs.arena.tournament import play_tournament
 from card_envs.conformance import check_env, check_game
 from card_envs.envs.vector import CardVectorEnv
@@ -18,6 +21,8 @@ from card_envs.errors import CardEnvsError
 from card_envs.games import game_class, make_game, registry
 from card_envs.games.recorded_game import RecordedGame
 from card_envs.policies.game_batch import GameBatch
+from tests.arena.test_html import read
+from tests.arena.test_match import Answering
 
 EXAMPLE = Path(__file__).resolve().parents[1] / "examples" / "kuhn_poker"
 JACK, QUEEN, KING = "jack", "queen", "king"
@@ -99,6 +104,25 @@ def test_batches_search_and_tournament_take_payoffs_of_its_own():
     assert result.payoff(1, 0).low > 0
 
 
+def test_reports_speak_of_returns_where_wins_do_not_tell_what_is_paid(tmp_path):
+    never = Answering(lambda decisions: np.full(len(decisions.rows), -1), "never")
+    result = play_tournament(make_game("kuhn_poker"), ["random", "mc:20", never], games=40, seed=1, faults="loss")
+    write_html(result, tmp_path)
+    page, table, best = read(tmp_path / "report.html").text, text_table(result), result.order()[0]
+    for text in (page, table):
+        assert not re.search(r"win share|share of wins|fair share|rating|wins|won", text, re.IGNORECASE)
+        assert "a game pays -2 to 2" in text
+        assert all(str(result.overall(a)) in text for a in range(3))
+    assert f"{result.names[best]} earns {result.overall(best)} a game; a game pays -2 to 2." in page
+    assert "mean return a game with its 95% interval" in page
+    assert "surely above 0" in page
+    assert "Each ended its game, which paid it -2." in page
+    for a, b in result.pairings:
+        assert str(result.payoff(a, b)) in page
+    headings = re.split(r" {2,}", table.splitlines()[2])
+    assert headings[:4] == ["alone among others", "mean return", "ahead of the next", "at mixed tables"]
+
+
 def test_losing_by_a_wrong_answer_costs_the_most_that_a_game_can_cost():
     never = type("Never", (), {"name": "never", "act": lambda self, d: np.full(len(d.rows), -1)})()
     tables, rows = GameBatch(make_game("kuhn_poker"), 4, [never], forfeits=True), np.arange(4)
@@ -115,7 +139,7 @@ def test_records_are_written_and_replayed_from_the_command_line(tmp_path, monkey
     assert cli.main(["replay", "x.jsonl"]) == 0
     assert "5 games of kuhn_poker_v0, all by the rules" in capsys.readouterr().out
     assert cli.main(["games"]) == 0
-    assert "kuhn_poker_v0" in capsys.readouterr().out
+    assert "kuhn_poker_v0      2 players  Kuhn poker\n" in capsys.readouterr().out
 
 
 def test_names_that_are_taken_or_no_ids_are_refused(kuhn_poker):

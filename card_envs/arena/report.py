@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import itertools
 import json
 import math
 import textwrap
@@ -15,7 +16,7 @@ from card_envs.arena.tournament import Tournament
 from card_envs.errors import CardEnvsError
 from card_envs.files import atomic_write
 
-ABOVE, BELOW, OPEN = "#1f6fbf", "#d06214", "#5b6675"  # surely above a fair share, surely below it, neither
+ABOVE, BELOW, OPEN = "#1f6fbf", "#d06214", "#5b6675"  # surely above 0, surely below it, neither
 
 
 def is_surely_better(tournament: Tournament, a: int, b: int) -> tuple[bool, Estimate]:
@@ -73,18 +74,8 @@ def text_table(tournament: Tournament) -> str:
         f"{game.title} · {game!r} · {tournament.num_games:,} games: "
         f"{deals:,} deals, each from {game.num_players} seats, in {len(tournament.lineups)} line-ups",
         "",
-        f"{'alone among others':<{width}}  {'mean return':>16}  {'ahead of the next':>17}  {'win share':>14}"
-        f"  {'at mixed tables':>16}  {'rating':>10}  (fair share {1 / game.num_players:.1%})",
+        *_standing(tournament, width),
     ]
-    ratings = tournament.ratings()
-    for place, a in enumerate(order):
-        win, mixed = tournament.win_share(a), tournament.in_mixed(a)
-        ahead = str(tournament.difference(a, order[place + 1])) if place + 1 < len(order) else ""
-        lines.append(
-            f"{names[a]:<{width}}  {tournament.overall(a)!s:>16}  {ahead:>17}"
-            f"  {f'{win.mean:.1%} ± {win.half_width:.1%}':>14}  {'' if mixed is None else str(mixed):>16}"
-            f"  {f'{ratings[a].mean:+.0f} ± {ratings[a].half_width:.0f}':>10}"
-        )
     lines += ["", "mean return of the row's policy alone among the column's, with 95% intervals"]
     column = max(16, *(len(name) for name in names))
     lines.append(" " * width + "".join(f"  {names[b]:>{column}}" for b in order))
@@ -101,6 +92,28 @@ def text_table(tournament: Tournament) -> str:
             lines.append(f"{name} lost {count:,} games by its {kind}; the first: {tournament.messages[name, kind]}")
     lines += ["", verdict(tournament)]
     return "\n".join(lines)
+
+
+def _standing(tournament: Tournament, width: int) -> list[str]:
+    """A line of headings and one a policy, best first. What counts wins stands there only if these are what is paid."""
+    game, order = tournament.game, tournament.order()
+    leads = [str(tournament.difference(a, b)) for a, b in itertools.pairwise(order)]
+    mixed = [tournament.in_mixed(a) for a in order]
+    columns = [
+        ("mean return", 16, [str(tournament.overall(a)) for a in order]),
+        ("ahead of the next", 17, [*leads, ""]),
+        ("at mixed tables", 16, ["" if mean is None else str(mean) for mean in mixed]),
+    ]
+    note = f"a game pays {game.min_return:g} to {game.max_return:g}"
+    if game.pays_winners:
+        wins, ratings = [tournament.win_share(a) for a in order], tournament.ratings()
+        columns.insert(2, ("win share", 14, [f"{win.mean:.1%} ± {win.half_width:.1%}" for win in wins]))
+        columns.append(("rating", 10, [f"{ratings[a].mean:+.0f} ± {ratings[a].half_width:.0f}" for a in order]))
+        note = f"fair share {1 / game.num_players:.1%}"
+    lines = [f"{name:<{width}}" for name in ("alone among others", *(tournament.names[a] for a in order))]
+    for heading, room, cells in columns:
+        lines = [f"{line}  {cell:>{room}}" for line, cell in zip(lines, [heading, *cells], strict=True)]
+    return [f"{lines[0]}  ({note})", *lines[1:]]
 
 
 def as_json(tournament: Tournament) -> dict[str, Any]:
@@ -184,7 +197,7 @@ def write_picture(tournament: Tournament, path: Path) -> None:
         from matplotlib.figure import Figure
     except ImportError as error:
         raise CardEnvsError(f"pictures need the extra 'train': pip install 'card-envs[train]' ({error})") from error
-    order, count = tournament.order(), len(tournament.names)
+    game, order, count = tournament.game, tournament.order(), len(tournament.names)
     shown = [_short(tournament.names[a]) for a in order]
     width = max(2.6, 0.85 * count)
     figure = Figure(figsize=(7.5 + width, 2.6 + 0.55 * count), layout="constrained")
@@ -198,7 +211,7 @@ def write_picture(tournament: Tournament, path: Path) -> None:
     left.set_yticks(range(count), shown)
     left.set_ylim(count - 0.5, -0.6)
     left.margins(x=0.2)
-    left.set_xlabel("mean return alone among others, 95% interval (0: a fair share)")
+    left.set_xlabel(f"mean return alone among others, 95% interval{' (0: a fair share)' if game.pays_winners else ''}")
     left.spines[["top", "right"]].set_visible(False)
     matrix = [[tournament.payoff(a, b).mean if a != b else float("nan") for b in order] for a in order]
     bound = max(0.1, *(abs(value) for row in matrix for value in row if value == value))
@@ -211,7 +224,7 @@ def write_picture(tournament: Tournament, path: Path) -> None:
     right.tick_params(length=0, labeltop=True, labelbottom=False)
     right.set_xlabel("mean return of the row alone\namong the column's")
     right.spines[:].set_visible(False)
-    about = f"{tournament.game.title}, {tournament.game.num_players} players, {tournament.num_games:,} games"
+    about = f"{game.title}, {game.num_players} players, {tournament.num_games:,} games"
     figure.suptitle("\n".join([about, *textwrap.wrap(_literal(verdict(tournament)), 85 + 6 * count)]), fontsize=11)
     with atomic_write(path, "wb") as file, warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph .* missing from font")  # a box stands in for what the font lacks
