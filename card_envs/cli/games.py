@@ -14,6 +14,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def main(args: argparse.Namespace) -> None:
     for name in list_games():
         cls = game_class(name)
-        print(f"{name:<16} {cls.min_players}-{cls.max_players} players  {cls.title}")
+        least, most = cls.min_players, cls.max_players
+        counts = f"{least}" if least == most else f"{least}-{most}"
+        print(f"{name:<16} {counts:>3} players  {cls.title}")
         for option, described in cls.option_table.items():
             print(f"{'':<16}   --option {option}=VALUE  {described.allowed} (default: {described.default})")
