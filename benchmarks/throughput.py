@@ -264,6 +264,7 @@ def search_contender(name: str) -> Contender:
                 EXPLORATION,
                 TO_THE_END,
                 batch.RANDOM,
+                batch.RANDOM,
                 tables.rngs,
                 mask,
                 value,

@@ -15,7 +15,7 @@ import pytest
 from card_envs import __version__
 
 ROOT = Path(__file__).resolve().parents[1]
-DATA = {".py", ".md", ".json", ".typed", ".jinja", ".css"}
+DATA = {".py", ".md", ".json", ".typed", ".jinja", ".css", ".safetensors"}
 
 pytestmark = pytest.mark.skipif(importlib.util.find_spec("hatchling") is None, reason="this needs the extra 'dev'")
 

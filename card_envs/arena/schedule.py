@@ -25,6 +25,7 @@ from card_envs.arena.match import Games, play_games, rotated, rotations
 from card_envs.arena.records import record_of
 from card_envs.games.game import Game
 from card_envs.policies import BuiltInPolicy, LookAheadPolicy, make_policy
+from card_envs.policies.agent import Agent, model_file
 from card_envs.policies.base import Policy
 from card_envs.policies.external import TimedPolicy
 
@@ -134,8 +135,9 @@ class Plan:
 
     @staticmethod
     def _identity(policy: str | Policy, name: str) -> str:
-        if isinstance(policy, str) and policy.endswith(".zip"):
-            with open(policy, "rb") as file:
+        file_name = model_file(policy)
+        if file_name is not None:
+            with open(file_name, "rb") as file:
                 return f"{name} sha256:{hashlib.file_digest(file, 'sha256').hexdigest()}"
         return name
 
@@ -157,7 +159,7 @@ class Player:
 
     def _make(self, policy: str | Policy) -> Policy:
         made = make_policy(policy, self.plan.game)
-        if self.plan.time_limit is not None and not isinstance(made, (BuiltInPolicy, LookAheadPolicy)):
+        if self.plan.time_limit is not None and not isinstance(made, (BuiltInPolicy, LookAheadPolicy, Agent)):
             return TimedPolicy(policy, self.plan.game, self.plan.time_limit)
         return made
 

@@ -24,7 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_game_arguments(parser)
     parser.add_argument("--games", type=whole(1, 10_000_000), default=1, help="how many (default: %(default)s)")
     parser.add_argument(
-        "--policies", nargs="+", default=["random"], metavar="POLICY", help="random, heuristic, or a model's .zip"
+        "--policies", nargs="+", default=["random"], metavar="POLICY", help="as for card-envs tournament"
     )
     parser.add_argument("--seed", type=whole(0), default=0, help="default: %(default)s")
     parser.add_argument("--out", required=True, metavar="FILE", help="the .jsonl file to write")

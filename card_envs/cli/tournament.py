@@ -5,8 +5,8 @@ table. With `--out DIR` everything is saved as it goes, so that a tournament tha
 and at the end there are `report.html`, `table.txt`, `pairs.csv`, `results.json`, `standings.png` and, with
 `--records K`, `games.jsonl`.
 
-A policy is `random`, `heuristic`, `mc:N` or `search:N` (look-ahead with N simulations a decision), the .zip of a
-trained model, or `module:attribute` of your own.
+A policy is `random`, `heuristic`, `mc:N` or `search:N` (look-ahead with N simulations a decision), a trained model's
+.safetensors or .zip, FILE.safetensors:N (`search:N` guided by that model), or `module:attribute` of your own.
 """
 
 from __future__ import annotations

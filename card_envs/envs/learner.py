@@ -131,10 +131,11 @@ class LearnerBatch:
         """The others as policies with shares; without shares they sit clockwise from the learner."""
         self.tables.set_policies(policies)
         self._fixed = None if shares else self.tables.driver_of
-        by_driver = np.zeros(max(self.tables.driver_of) + 1)
+        by_driver = dict.fromkeys(sorted(self.tables.driver_of), 0.0)
         for driver, share in zip(self.tables.driver_of, shares or [1.0] * len(policies), strict=True):
             by_driver[driver] += share
-        self._shares = by_driver / by_driver.sum()
+        self._pool = np.array(list(by_driver), np.int8)
+        self._shares = np.array(list(by_driver.values())) / sum(by_driver.values())
 
     def seed(self, seed: int | np.random.SeedSequence | None, rows: npt.NDArray[np.int64] | None = None) -> None:
         """Seeds chance and policies of the games at `rows` (all by default); takes effect at their next `reset`.
@@ -227,7 +228,7 @@ class LearnerBatch:
         """Seats and starts games at `rows`; returns those that ended before the learner was asked."""
         tables, n = self.tables, self.game.num_players
         tables.start(rows)
-        seat_players(rows, n, self.seat, CALLER, self._shares, tables.drivers, self.seats, tables.rngs)
+        seat_players(rows, n, self.seat, CALLER, self._pool, self._shares, tables.drivers, self.seats, tables.rngs)
         if self._fixed is not None:
             for k, driver in enumerate(self._fixed, start=1):
                 tables.drivers[rows, (self.seats[rows] + k) % n] = driver

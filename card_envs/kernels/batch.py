@@ -12,7 +12,8 @@ number of tables, `A` of actions, `O` the observation's length. Parameters that 
 | `at` | `Layout.at`, the segment starts of the observation |
 | `mask` | scratch for a mask, int8, (A,); where a kernel's docstring names it, the answer |
 | `outcome` | scratch for the value of a chance event, int16, (`Game.max_chance_values`,); likewise |
-| `driver` | who answers for a seat: `RANDOM` or `HEURISTIC` |
+| `driver` | who answers for a seat: `RANDOM`, `HEURISTIC`, or -1 - k for number k of `networks` |
+| `networks` | `kernels.network.Networks`; by default there are none |
 | `rngs` | uint64, (B, 2), the tables' generators for policies, apart from those of chance inside the states |
 | `counts` | int64, (B,), decisions taken at each table |
 | `log` | int16, (B, L), the actions at each table, `counts` of them; none are kept if L is 0 |
@@ -24,13 +25,15 @@ arrays, each with scratch of its own.
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from card_envs.kernels.jit import borrow, jit
-from card_envs.kernels.rng import random_legal, split
+from card_envs.kernels.network import ADVISED, DRAWN, NONE, new_room, score
+from card_envs.kernels.rng import random_legal, split, uniform
 from card_envs.kernels.state import RUNNING
 
 if TYPE_CHECKING:
@@ -63,6 +66,7 @@ class Kernels(NamedTuple):
     play_out: Callable[..., Any]
     returns: Callable[..., Any]
     resample: Callable[..., Any]
+    ask_network: Callable[..., Any]
 
 
 def for_game(game: Game | type[Game]) -> Kernels:
@@ -209,15 +213,27 @@ def _build(name: str, rules: Any) -> Kernels:
             note(rows[i], actions[i], counts, log)
         return -1
 
+    @functools.partial(compiled, inline=False)
+    def ask_network(s, number, mask, rng, networks, room):
+        """Fills `room.logits` with what a network thinks of the legal actions."""
+        weights, plan = networks.weights[number], networks.plans[number]
+        observe_seat(s, s.player, networks.at[0], room.observation)
+        advice = np.int64(heuristic(s, mask, rng)) if plan[ADVISED] else NONE
+        score(weights, plan, mask, advice, room)
+
     @compiled
-    def choose(s, driver, mask, options, rng):
+    def choose(s, driver, mask, options, rng, networks, room):
         """The choice of `driver` among the `options` 1s of `mask`."""
+        if networks is not None:  # noqa: SIM102 - alone, so that without networks the compiler drops it
+            if driver < 0 and options > 1:
+                ask_network(s, -1 - driver, mask, rng, networks, room)
+                return pick(room.logits, mask, networks.plans[-1 - driver, DRAWN], rng)
         if driver == HEURISTIC and options > 1:
             return heuristic(s, mask, rng)
         return random_legal(rng, mask, options)
 
     @compiled
-    def advance(states, rows, drivers, skip_forced, rngs, mask, outcome, counts, log, who):
+    def advance(states, rows, drivers, skip_forced, rngs, mask, outcome, counts, log, who, networks=None):
         """Plays each row on for as long as built-in policies answer.
 
         Beside the parameters above:
@@ -229,6 +245,7 @@ def _build(name: str, rules: Any) -> Kernels:
         states, rows, drivers, rngs, mask, outcome, counts, log, who = borrow(
             states, rows, drivers, rngs, mask, outcome, counts, log, who
         )
+        room = new_room(networks)
         for i in range(rows.shape[0]):
             row = rows[i]
             s = states[row]
@@ -242,36 +259,44 @@ def _build(name: str, rules: Any) -> Kernels:
                 if driver >= CALLER and not (options == 1 and skip_forced):
                     who[i] = driver
                     break
-                action = choose(s, driver, mask, options, rngs[row])
+                action = choose(s, driver, mask, options, rngs[row], networks, room)
                 move(s, action, outcome)
                 note(row, action, counts, log)
 
     @compiled
-    def decide(states, rows, driver, rngs, mask, actions):
+    def decide(states, rows, driver, rngs, mask, actions, networks=None):
         """The choice of `driver` for the seat to act at each row, into `actions` (int64, (k,))."""
         states, rows, rngs, mask, actions = borrow(states, rows, rngs, mask, actions)
+        room = new_room(networks)
         for i in range(rows.shape[0]):
             s = states[rows[i]]
             options = legal_actions(s, mask)
-            actions[i] = choose(s, driver, mask, options, rngs[rows[i]])
+            actions[i] = choose(s, driver, mask, options, rngs[rows[i]], networks, room)
 
     @compiled
-    def fast_forward(states, rows, decisions, driver, rngs, mask, outcome):
-        """The first `decisions[i]` (int64, (k,)) decisions of `rows[i]`, all by `driver`, but never to the end."""
-        states, rows, decisions, rngs, mask, outcome = borrow(states, rows, decisions, rngs, mask, outcome)
+    def fast_forward(states, rows, decisions, drivers, rngs, mask, outcome, networks=None):
+        """The first `decisions[i]` (int64, (k,)) decisions of `rows[i]`, but never to the end.
+
+        `drivers` (int8, (B, max players)) says who answers for each seat.
+        """
+        states, rows, decisions, drivers, rngs, mask, outcome = borrow(
+            states, rows, decisions, drivers, rngs, mask, outcome
+        )
+        room = new_room(networks)
         before = states[:1].copy()
         for i in range(rows.shape[0]):
             s = states[rows[i]]
             for _ in range(decisions[i]):
                 before[0] = s
                 options = legal_actions(s, mask)
-                move(s, choose(s, driver, mask, options, rngs[rows[i]]), outcome)
+                driver = drivers[rows[i], s.player]
+                move(s, choose(s, driver, mask, options, rngs[rows[i]], networks, room), outcome)
                 if s.end != RUNNING:
                     states[rows[i]] = before[0]
                     break
 
     @compiled
-    def play_out(s, length, driver, rng, mask, outcome, paid):
+    def play_out(s, length, driver, rng, mask, outcome, paid, networks, room):
         """Plays one state on, to its end or for `length` decisions, all by `driver`; for further kernels.
 
         Into `paid` (float64, (max players,)) go the returns, or what the state is evaluated to (`Rules.evaluate`).
@@ -279,14 +304,16 @@ def _build(name: str, rules: Any) -> Kernels:
         for _ in range(length):
             if s.end != RUNNING:
                 break
-            move(s, choose(s, driver, mask, legal_actions(s, mask), rng), outcome)
+            move(s, choose(s, driver, mask, legal_actions(s, mask), rng, networks, room), outcome)
         if s.end == RUNNING:
             evaluate(s, paid)
         else:
             returns(s, paid)
 
     @compiled
-    def value_row(s, seat, playouts, length, driver, luck, mask, outcome, paid, legal, copies, seed, rng, out):
+    def value_row(
+        s, seat, playouts, length, driver, luck, mask, outcome, paid, legal, copies, seed, rng, out, networks, room
+    ):
         """What `value_actions` does for one state, in scratch that is there already."""
         luck, mask, outcome, paid, legal = borrow(luck, mask, outcome, paid, legal)
         copies, seed, rng, out = borrow(copies, seed, rng, out)
@@ -299,11 +326,11 @@ def _build(name: str, rules: Any) -> Kernels:
                     copies[1] = copies[0]
                     rng[:] = seed
                     move(copies[1], action, outcome)
-                    play_out(copies[1], length, driver, rng, mask, outcome, paid)
+                    play_out(copies[1], length, driver, rng, mask, outcome, paid, networks, room)
                     out[action] += paid[seat] / playouts
 
     @compiled
-    def value_actions(states, rows, playouts, length, driver, rngs, mask, outcome, out):
+    def value_actions(states, rows, playouts, length, driver, rngs, mask, outcome, out, networks=None):
         """Values every legal action by playouts.
 
         A playout begins from what the seat to act can't tell from the state (`resample`). All actions meet the same
@@ -317,12 +344,28 @@ def _build(name: str, rules: Any) -> Kernels:
         copies, legal = np.concatenate((states[:1], states[:1])), np.empty_like(mask)
         paid = np.zeros(states[0].winner.shape[0])
         seed, rng = np.zeros(2, np.uint64), np.zeros(2, np.uint64)
+        room = new_room(networks)
         out[:] = 0.0
         for i in range(rows.shape[0]):
             s, luck = states[rows[i]], rngs[rows[i]]
             legal_actions(s, legal)
             value_row(
-                s, s.player, playouts[i], length, driver, luck, mask, outcome, paid, legal, copies, seed, rng, out[i]
+                s,
+                s.player,
+                playouts[i],
+                length,
+                driver,
+                luck,
+                mask,
+                outcome,
+                paid,
+                legal,
+                copies,
+                seed,
+                rng,
+                out[i],
+                networks,
+                room,
             )
 
     @compiled
@@ -355,4 +398,26 @@ def _build(name: str, rules: Any) -> Kernels:
         play_out=play_out,
         returns=returns_of,
         resample=resample,
+        ask_network=ask_network,
     )
+
+
+@jit
+def pick(logits, mask, drawn, rng):
+    """The legal action with the highest logit, or one drawn by the probabilities that the logits stand for."""
+    best, highest = NONE, -np.inf
+    for action in range(mask.shape[0]):
+        if mask[action] and logits[action] > highest:
+            best, highest = action, logits[action]
+    if drawn:
+        total = 0.0
+        for action in range(mask.shape[0]):
+            if mask[action]:
+                total += math.exp(logits[action] - highest)
+        point = uniform(rng) * total
+        for action in range(mask.shape[0]):
+            if mask[action]:
+                point -= math.exp(logits[action] - highest)
+                if point < 0.0:
+                    return action
+    return best

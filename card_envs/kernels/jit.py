@@ -152,18 +152,20 @@ def _attach_cache(dispatcher: Any, function: Callable[..., Any], name: str, stam
         _report_uncached(name, error)
 
 
-def jit(function: Callable[..., Any], *, game: str = "", rules: Any = None) -> Any:
+def jit(function: Callable[..., Any], *, game: str = "", rules: Any = None, inline: bool = True) -> Any:
     """Compiles `function` in Numba's nopython mode, without the interpreter lock, cached on disk.
 
     Args:
         function: a plain function; use it bare as a decorator.
         game: what to add to the function's name where a factory makes it once per game.
         rules: then also one of that game's compiled functions; the sources beside it count for the cache's validity.
+        inline: whether it becomes part of every function that calls it.
     """
     if _config.DISABLE_JIT:
         return np.errstate(over="ignore")(function)  # the generator's arithmetic wraps around on purpose
-    # A hand-written player calls its parts from many places: all of them inlined can take minutes and gigabytes.
-    inline = not function.__module__.endswith(".heuristic")
+    # These call their parts from many places: all of them inlined can take minutes and gigabytes.
+    if function.__module__.endswith((".heuristic", ".network")):
+        inline = False
     dispatcher = numba.njit(nogil=True, error_model="numpy", forceinline=inline)(function)
     sources = [function] + ([rules.py_func] if rules is not None else [])
     if not all(Path(inspect.getfile(source)).is_file() for source in sources):

@@ -11,8 +11,8 @@ differs:
 - The k-th simulation through any first action meets the k-th hidden state and chance, the same for all of them, so
   that first actions are compared on equal luck.
 - A decision with one option is passed without spending a simulation's one new node on it.
-- With playouts by the heuristic, its choice also guides the tree, as the prior in PUCT's rule (Silver et al.,
-  "Mastering the game of Go without human knowledge", 2017); with random playouts the rule is UCB1.
+- The heuristic's choice, or the probabilities of a network, may guide the tree as the prior in PUCT's rule (Silver
+  et al., "Mastering the game of Go without human knowledge", 2017); without a guide the rule is UCB1.
 - A playout may stop before the end, where the game's `Rules.evaluate` says what the table promises.
 """
 
@@ -26,8 +26,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from card_envs.kernels import batch
-from card_envs.kernels.batch import HEURISTIC
+from card_envs.kernels.batch import RANDOM
 from card_envs.kernels.jit import borrow, jit
+from card_envs.kernels.network import new_room
 from card_envs.kernels.rng import below, split
 from card_envs.kernels.state import RUNNING
 
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 NODES = 4  # room in the tree, per simulation: one new node each, and those of decisions with one option
 DEPTH = 256  # longest path in the tree
 BELIEF = 0.5  # the heuristic's part in the prior
+EVEN = 0.1  # what is spread evenly over all options in a network's
 ROOT, NONE = 0, -1
 
 
@@ -63,30 +65,43 @@ class Tree(NamedTuple):
 def for_game(game: Game | type[Game]) -> Callable[..., Any]:
     """The search kernel of a game, compiled (or found on disk) when it is first used.
 
-    It is `(states, rows, simulations, exploration, length, driver, rngs, mask, outcome, visits, values)`: for the seat
-    to act at each row, `simulations` simulations with playouts of `length` decisions answered by `driver` (`RANDOM` or
-    `HEURISTIC`). Into `visits[i, a]` (int64, (len(rows), A)) how many went through the action a, and into
-    `values[i, a]` (float64) that seat's mean return in them. `exploration` is the weight of curiosity, in units of
-    returns.
+    It is `(states, rows, simulations, exploration, length, guide, driver, rngs, mask, outcome, visits, values,
+    networks=None)`: for the seat to act at each row, `simulations` simulations, guided by `guide` (`RANDOM` for no
+    guide), with playouts of `length` decisions answered by `driver`. Into `visits[i, a]` (int64, (len(rows), A)) how
+    many went through the action a, and into `values[i, a]` (float64) that seat's mean return in them. `exploration` is
+    the weight of curiosity, in units of returns.
     """
     kernels = batch.for_game(game)
-    return _build(game.name, game.rules, kernels.move, kernels.play_out)
+    return _build(game.name, game.rules, kernels.move, kernels.play_out, kernels.ask_network)
 
 
 @functools.cache
-def _build(name: str, rules: Any, move: Any, play_out: Any) -> Callable[..., Any]:
+def _build(name: str, rules: Any, move: Any, play_out: Any, ask_network: Any) -> Callable[..., Any]:
     compiled = functools.partial(jit, game=name, rules=rules.apply_action)
     legal_actions, resample, heuristic = rules.legal_actions, rules.resample, rules.heuristic
 
     @compiled
-    def grow(tree, root, luck, simulations, exploration, length, driver, mask, outcome, scratch):
+    def suggest(s, guide, mask, options, rng, prior, networks, room):
+        """Fills `prior` with the guide's opinion of the legal actions."""
+        if networks is not None:  # noqa: SIM102 - alone, so that without networks the compiler drops it
+            if guide < 0:
+                ask_network(s, -1 - guide, mask, rng, networks, room)
+                soften(room.logits, mask, options, prior)
+                return
+        prior[:] = (1.0 - BELIEF) / options
+        prior[heuristic(s, mask, rng)] += BELIEF
+
+    @compiled
+    def grow(tree, root, luck, simulations, exploration, length, guide, driver, mask, outcome, scratch, networks, room):
         """Carries out all simulations of one decision, the one of the state `root`."""
         tree = Tree(*borrow(*tree))
         luck, mask, outcome = borrow(luck, mask, outcome)
-        copy, root_mask, child_of, path, paid, seeds, rng = borrow(*scratch)
+        copy, root_mask, child_of, path, paid, seeds, rng, prior, root_prior = borrow(*scratch)
         s, seat = copy[0], root.player
         limit = tree.visits.shape[0] - mask.shape[0]  # beyond it only the root gets children
-        legal_actions(root, root_mask)
+        root_options = legal_actions(root, root_mask)
+        if guide < 0:  # a network's opinion of the root stays the same
+            suggest(root, guide, root_mask, root_options, luck, root_prior, networks, room)
         for k in range(simulations):
             split(luck, seeds[k])
         expand(tree, ROOT, NONE, NONE)
@@ -97,15 +112,17 @@ def _build(name: str, rules: Any, move: Any, play_out: Any) -> Callable[..., Any
             while growing:
                 if node == ROOT:
                     mask[:] = root_mask
-                    player, options = seat, count_options(mask)
+                    player, options = seat, root_options
                 else:
                     options, player = legal_actions(s, mask), s.player
-                suggested = NONE
-                if driver == HEURISTIC and options > 1:
-                    suggested = heuristic(s, mask, rng) if node else heuristic(root, mask, luck)
-                action = select(
-                    tree, node, player, mask, options, suggested, exploration, child_of, rng if node else luck
-                )
+                guided = guide != RANDOM and options > 1
+                if guided and node == ROOT and guide < 0:
+                    prior[:] = root_prior
+                elif guided and node == ROOT:
+                    suggest(root, guide, mask, options, luck, prior, networks, room)
+                elif guided:
+                    suggest(s, guide, mask, options, rng, prior, networks, room)
+                action = select(tree, node, player, mask, guided, prior, exploration, child_of, rng if node else luck)
                 child = child_of[action]
                 if child == NONE:
                     if node != ROOT and nodes >= limit:
@@ -122,11 +139,25 @@ def _build(name: str, rules: Any, move: Any, play_out: Any) -> Callable[..., Any
                 path[depth] = node = child
                 depth += 1
                 growing = growing and s.end == RUNNING and depth < path.shape[0]
-            play_out(s, length, driver, rng, mask, outcome, paid)
+            play_out(s, length, driver, rng, mask, outcome, paid, networks, room)
             backup(tree, path[:depth], paid)
 
     @compiled
-    def search(states, rows, simulations, exploration, length, driver, rngs, mask, outcome, visits, values):
+    def search(
+        states,
+        rows,
+        simulations,
+        exploration,
+        length,
+        guide,
+        driver,
+        rngs,
+        mask,
+        outcome,
+        visits,
+        values,
+        networks=None,
+    ):
         actions, players = mask.shape[0], states[0].winner.shape[0]
         tree = new_tree(NODES * simulations + 1 + actions, players)
         scratch = (
@@ -137,10 +168,27 @@ def _build(name: str, rules: Any, move: Any, play_out: Any) -> Callable[..., Any
             np.zeros(players),
             np.empty((simulations, 2), np.uint64),
             np.empty(2, np.uint64),
+            np.empty(actions),
+            np.empty(actions),
         )
+        room = new_room(networks)
         for i in range(rows.shape[0]):
             root, luck = states[rows[i]], rngs[rows[i]]
-            grow(tree, root, luck, simulations, exploration, length, driver, mask, outcome, scratch)
+            grow(
+                tree,
+                root,
+                luck,
+                simulations,
+                exploration,
+                length,
+                guide,
+                driver,
+                mask,
+                outcome,
+                scratch,
+                networks,
+                room,
+            )
             read_root(tree, root.player, visits[i], values[i])
 
     return search
@@ -171,14 +219,14 @@ def read_root(tree, seat, visits, values):
 
 
 @jit
-def select(tree, node, player, mask, options, suggested, exploration, child_of, rng):
+def select(tree, node, player, mask, guided, prior, exploration, child_of, rng):
     """The action that a simulation takes at a node; `child_of` then says which node each legal one leads to.
 
-    `suggested` is the heuristic's choice where that guides the tree, else `NONE`.
+    `prior` is the guide's opinion, if `guided`.
     """
     fresh = find_children(tree, node, mask, child_of)
-    if suggested != NONE:
-        return best_guided(tree, node, player, mask, options, suggested, exploration, child_of)
+    if guided:
+        return best_guided(tree, node, player, mask, prior, exploration, child_of)
     if fresh > 0:
         return pick_fresh(mask, child_of, below(rng, fresh))
     return best_child(tree, player, mask, exploration, child_of)
@@ -208,11 +256,17 @@ def backup(tree, path, paid):
 
 
 @jit
-def count_options(mask):
-    options = 0
+def soften(logits, mask, options, prior):
+    """The probabilities that logits stand for, a little of each evened out so that no option is out of sight."""
+    highest, total = -np.inf, 0.0
     for action in range(mask.shape[0]):
-        options += mask[action]
-    return options
+        if mask[action]:
+            highest = max(highest, logits[action])
+    for action in range(mask.shape[0]):
+        prior[action] = math.exp(logits[action] - highest) if mask[action] else 0.0
+        total += prior[action]
+    for action in range(mask.shape[0]):
+        prior[action] = (1.0 - EVEN) * prior[action] / total + EVEN / options
 
 
 @jit
@@ -245,11 +299,8 @@ def pick_fresh(mask, child_of, number):
 
 
 @jit
-def best_guided(tree, node, player, mask, options, suggested, exploration, child_of):
-    """PUCT with the heuristic's choice as the prior: half of it there, the rest spread over all options.
-
-    An action that was never tried is expected to be worth what the node has been worth so far.
-    """
+def best_guided(tree, node, player, mask, prior, exploration, child_of):
+    """PUCT. An action that was never tried is expected to be worth what the node has been worth so far."""
     best, best_value = NONE, -np.inf
     so_far = tree.total[node, player] / max(tree.visits[node], 1)
     scale = exploration * math.sqrt(tree.visits[node] + 1.0)
@@ -258,7 +309,7 @@ def best_guided(tree, node, player, mask, options, suggested, exploration, child
             child = child_of[action]
             count = tree.visits[child] if child != NONE else 0
             worth = tree.total[child, player] / count if count > 0 else so_far
-            worth += scale * ((1.0 - BELIEF) / options + (BELIEF if action == suggested else 0.0)) / (1.0 + count)
+            worth += scale * prior[action] / (1.0 + count)
             if worth > best_value:
                 best, best_value = action, worth
     return best

@@ -7,7 +7,7 @@ from card_envs.kernels.rng import below, uniform
 
 
 @jit
-def seat_players(rows, num_players, fixed_seat, learner, shares, drivers, seats, rngs):
+def seat_players(rows, num_players, fixed_seat, learner, pool, shares, drivers, seats, rngs):
     """Seats one learner and others drawn by share at each row.
 
     Args:
@@ -15,7 +15,8 @@ def seat_players(rows, num_players, fixed_seat, learner, shares, drivers, seats,
         num_players: seats at a table.
         fixed_seat: the learner's seat, or -1 to draw it.
         learner: the learner's driver number.
-        shares: float64, (drivers,), how often each driver number is drawn for another seat; sums to 1.
+        pool: int8, (k,), driver numbers for the other seats.
+        shares: float64, (k,), how often each of them is drawn; sums to 1.
         drivers: int8, (B, max players), filled in.
         seats: int64, (B,), the learner's seat, filled in.
         rngs: uint64, (B, 2), every table's generator for policies.
@@ -25,7 +26,7 @@ def seat_players(rows, num_players, fixed_seat, learner, shares, drivers, seats,
         rng = rngs[row]
         seats[row] = below(rng, num_players) if fixed_seat < 0 else fixed_seat
         for seat in range(num_players):
-            drivers[row, seat] = draw_share(shares, rng)
+            drivers[row, seat] = pool[draw_share(shares, rng)]
         drivers[row, seats[row]] = learner
 
 

@@ -1,7 +1,7 @@
 """Many games at once, every seat with somebody who answers for it.
 
-Random and heuristic seats are answered inside a compiled loop, all seats of any other policy in one call over all games
-that wait for it. The training views, the tournament and the recorder are built on this.
+Seats of random and heuristic players and of agents are answered inside a compiled loop, all seats of any other policy
+in one call over all games that wait for it. The training views, the tournament and the recorder are built on this.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from card_envs.games.recorded_game import illegal_message
 from card_envs.kernels import batch
 from card_envs.kernels.rng import uniform_rows
 from card_envs.kernels.state import TERMINATED
+from card_envs.policies.agent import Agent, networks_of
 from card_envs.policies.base import BuiltInPolicy, Decisions, Policy, policy_label
 from card_envs.policies.threads import Threads
 
@@ -110,13 +111,18 @@ class GameBatch:
         """Replaces the policies; `drivers` must be filled in anew where their numbers changed."""
         self.policies: dict[int, Policy] = {}
         self.driver_of: list[int] = []
+        agents: list[Agent] = []
         for policy in policies:
             if isinstance(policy, BuiltInPolicy):
                 driver = policy.driver
+            elif isinstance(policy, Agent):
+                agents.append(policy)
+                driver = -len(agents)
             else:
                 driver = CALLER + 1 + len(self.policies)
                 self.policies[driver] = policy
             self.driver_of.append(driver)
+        self.networks = networks_of(agents, self.game)
         highest = np.iinfo(self.drivers.dtype).max
         if max(self.driver_of, default=0) > highest:
             raise CardEnvsError(
@@ -200,6 +206,7 @@ class GameBatch:
                 self.counts,
                 self.log,
                 who[part],
+                self.networks,
             )
             if views is not None:
                 asked = mine[who[part] == CALLER]
@@ -308,11 +315,19 @@ class GameBatch:
         self.losers[row] = seat
         self.faults.append(Fault(int(row), seat, name, kind, message))
 
-    def fast_forward(self, rows: npt.NDArray[np.int64], decisions: npt.NDArray[np.int64], driver: int) -> None:
-        """Plays the first `decisions[i]` decisions at `rows[i]` by a built-in driver, never to the end."""
+    def fast_forward(
+        self, rows: npt.NDArray[np.int64], decisions: npt.NDArray[np.int64], drivers: int | npt.NDArray[np.int8]
+    ) -> None:
+        """Plays the first `decisions[i]` decisions at `rows[i]` by drivers inside the kernels, never to the end.
+
+        `drivers`, int8, (B, max players), says who answers for each seat; a number alone stands for all of them.
+        """
+        everybody = np.full_like(self.drivers, drivers) if isinstance(drivers, int) else drivers
 
         def work(part: slice) -> None:
-            self.kernels.fast_forward(self.states, rows[part], decisions[part], driver, self.rngs, *self._scratch())
+            self.kernels.fast_forward(
+                self.states, rows[part], decisions[part], everybody, self.rngs, *self._scratch(), self.networks
+            )
 
         self.threads.run("fast_forward", len(rows), work)
 
@@ -324,7 +339,15 @@ class GameBatch:
 
         def work(part: slice) -> None:
             self.kernels.value_actions(
-                self.states, rows[part], counts[part], TO_THE_END, driver, self.rngs, *self._scratch(), out[part]
+                self.states,
+                rows[part],
+                counts[part],
+                TO_THE_END,
+                driver,
+                self.rngs,
+                *self._scratch(),
+                out[part],
+                self.networks,
             )
 
         self.threads.run("value_actions", len(rows), work)

@@ -4,7 +4,8 @@ A plain perceptron learns anew for every card what it has learnt for another, an
 little that costs more games than anybody plays. Here every option that an observation describes (segments with
 `first_action` in the layout: what each legal card or pile would do) is scored by one small network that they all share,
 together with a summary of the whole observation. Actions that no such segment describes are scored from the summary
-alone.
+alone. The hand-written player's choice may be an input, too: then the network learns when to deviate from it.
+`kernels.network` has the same network for kernels.
 """
 
 from __future__ import annotations
@@ -24,16 +25,28 @@ class OptionScorer(nn.Module):
         net_arch: widths of the hidden layers of the summary and of the critic.
         width: width of the shared scorer.
         activation_fn: the activation function's class.
+        advised: whether the hand-written player's choice is an input: features then end in A numbers, 1 at that action.
     """
 
     def __init__(
-        self, layout: Layout, num_actions: int, net_arch: list[int], width: int, activation_fn: type[nn.Module]
+        self,
+        layout: Layout,
+        num_actions: int,
+        net_arch: list[int],
+        width: int,
+        activation_fn: type[nn.Module],
+        advised: bool = False,
     ) -> None:
         super().__init__()
         self.num_actions = num_actions
+        self.size = layout.size
         self.summary = nn.Sequential(perceptron(layout.size, net_arch, activation_fn), nn.Linear(net_arch[-1], width))
         self.critic = perceptron(layout.size, net_arch, activation_fn)
+        self.activation = activation_fn()
         self.unscored = nn.Linear(width, num_actions)
+        # what the suggested option and action have beside all others
+        self.suggested_option = nn.Parameter(torch.zeros(width)) if advised else None
+        self.suggested_action = nn.Parameter(torch.ones(1)) if advised else None
         self.options = [segment for segment in layout.segments if segment.first_action is not None]
         self.describe = nn.ModuleList(nn.Linear(segment.shape[1], width) for segment in self.options)
         self.score = nn.Sequential(activation_fn(), nn.Linear(width, width), activation_fn(), nn.Linear(width, 1))
@@ -45,18 +58,24 @@ class OptionScorer(nn.Module):
 
     def forward_actor(self, features: torch.Tensor) -> torch.Tensor:
         """Logits, (k, A), of observations, (k, O)."""
-        summary = self.summary(features)
-        logits = self.unscored(torch.relu(summary))
+        observation = features[:, : self.size]
+        summary = self.summary(observation)
+        logits = self.unscored(self.activation(summary))
         for segment, describe in zip(self.options, self.describe, strict=True):
-            table = features[:, segment.start : segment.start + segment.size].view(-1, *segment.shape)
+            first_action = segment.first_action or 0
+            table = observation[:, segment.start : segment.start + segment.size].reshape(-1, *segment.shape)
             # the first number of an option is 1 where it is legal: only those are worth scoring
             row, option = (table[:, :, 0] > 0).nonzero(as_tuple=True)
-            scores = self.score(summary[row] + describe(table[row, option])).squeeze(1)
-            logits = logits.index_put((row, option + (segment.first_action or 0)), scores)
+            hidden = summary[row] + describe(table[row, option])
+            if self.suggested_option is not None:
+                hidden = hidden + features[row, self.size + first_action + option][:, None] * self.suggested_option
+            logits = logits.index_put((row, option + first_action), self.score(hidden).squeeze(1))
+        if self.suggested_action is not None:
+            logits = logits + features[:, self.size :] * self.suggested_action
         return logits
 
     def forward_critic(self, features: torch.Tensor) -> torch.Tensor:
-        return self.critic(features)
+        return self.critic(features[:, : self.size])
 
 
 def perceptron(size: int, widths: list[int], activation_fn: type[nn.Module]) -> nn.Sequential:
@@ -66,3 +85,31 @@ def perceptron(size: int, widths: list[int], activation_fn: type[nn.Module]) -> 
         layers += [nn.Linear(size, width), activation_fn()]
         size = width
     return nn.Sequential(*layers)
+
+
+def named_parameters(scorer: OptionScorer, value: nn.Linear) -> dict[str, torch.Tensor]:
+    """The parameters themselves by the names that an agent's file has for them."""
+    named: dict[str, torch.Tensor] = {}
+
+    def add(name: str, layer: nn.Linear) -> None:
+        named[f"{name}.weight"], named[f"{name}.bias"] = layer.weight, layer.bias
+
+    for k, layer in enumerate(linear_layers(scorer.summary)):
+        add(f"trunk.{k}", layer)
+    add("unscored", scorer.unscored)
+    if scorer.options:
+        for k, layer in enumerate(linear_layers(scorer.score)):
+            add(f"score.{k}", layer)
+        for segment, layer in zip(scorer.options, linear_layers(scorer.describe), strict=True):
+            add(f"describe.{segment.name}", layer)
+    if scorer.suggested_action is not None and scorer.suggested_option is not None:
+        named["suggested.action"], named["suggested.option"] = scorer.suggested_action, scorer.suggested_option
+    for k, layer in enumerate(linear_layers(scorer.critic)):
+        add(f"critic.{k}", layer)
+    add("value", value)
+    return named
+
+
+def linear_layers(network: nn.Module) -> list[nn.Linear]:
+    """The linear layers of a network in order."""
+    return [layer for layer in network.modules() if isinstance(layer, nn.Linear)]

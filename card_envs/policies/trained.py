@@ -13,7 +13,9 @@ import numpy.typing as npt
 
 from card_envs.errors import CardEnvsError
 from card_envs.games.game import Game
+from card_envs.policies.agent import short_name
 from card_envs.policies.base import Decisions, choose_actions
+from card_envs.policies.scorer import OptionScorer, linear_layers, named_parameters
 
 try:
     import torch
@@ -90,10 +92,28 @@ def load_policy(path: str, game: Game, deterministic: bool = True) -> NetworkPol
     except Exception as error:  # unpickling runs code, which may raise anything
         raise CardEnvsError(f"{path} can't be loaded as a model: {type(error).__name__}: {error}") from None
     model.policy.set_training_mode(False)
-    return NetworkPolicy(model.policy, policy_name(path), deterministic)
+    return NetworkPolicy(model.policy, short_name(path), deterministic)
 
 
-def policy_name(path: str) -> str:
-    """A short name for a model file: its run folder's name, or the file's where there is none."""
-    parts = Path(path).resolve()
-    return f"{parts.parent.name}/{parts.stem}" if parts.parent.name else parts.stem
+def tensors_of_model(path: Path, game: Game) -> tuple[dict[str, npt.NDArray[np.float32]], dict[str, Any]]:
+    """A saved model's weights by the names of `policies.agent`, and what its card says of the network.
+
+    Raises:
+        CardEnvsError: no model of this game, or a network that an agent can't have.
+    """
+    network = load_policy(str(path), game).network
+    extractor, named = network.mlp_extractor, dict[str, torch.Tensor]()
+    if isinstance(extractor, OptionScorer):
+        named, activation = named_parameters(extractor, network.value_net), extractor.activation
+    else:
+        layers = {"trunk": linear_layers(extractor.policy_net), "critic": linear_layers(extractor.value_net)}
+        if not all(layers.values()):
+            raise CardEnvsError(f"{path} has a network without hidden layers, which an agent can't have")
+        for name, layer in (("unscored", network.action_net), ("value", network.value_net)):
+            named |= {f"{name}.weight": layer.weight, f"{name}.bias": layer.bias}
+        for name, stack in layers.items():
+            for k, layer in enumerate(stack):
+                named |= {f"{name}.{k}.weight": layer.weight, f"{name}.{k}.bias": layer.bias}
+        activation = extractor.policy_net[1]
+    tensors = {name: tensor.detach().numpy().copy() for name, tensor in named.items()}
+    return tensors, {"activation": "tanh" if isinstance(activation, torch.nn.Tanh) else "relu", "advised": False}

@@ -36,7 +36,18 @@ def run_search(game, tables, rows, simulations, driver=batch.RANDOM):
     visits, values = np.empty((len(rows), game.num_actions), np.int64), np.empty((len(rows), game.num_actions))
     mask, outcome = np.zeros(game.num_actions, np.int8), np.zeros(game.max_chance_values, np.int16)
     search.for_game(game)(
-        tables.states, rows, simulations, 0.5, game.playout_length, driver, tables.rngs, mask, outcome, visits, values
+        tables.states,
+        rows,
+        simulations,
+        0.5,
+        game.playout_length,
+        driver,
+        driver,
+        tables.rngs,
+        mask,
+        outcome,
+        visits,
+        values,
     )
     return visits, values
 
