@@ -13,7 +13,7 @@ import shtab
 from card_envs import __version__
 from card_envs.cli.common import run
 
-COMMANDS = ("games", "check", "train", "tournament", "record", "replay", "bench")
+COMMANDS = ("games", "check", "train", "export", "tournament", "record", "replay", "bench")
 
 
 def parser() -> argparse.ArgumentParser:

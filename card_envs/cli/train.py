@@ -6,6 +6,10 @@ The run folder (`runs/GAME-DATE` by default) holds `config.yaml` (resolved), `ru
 model and the built-in policies, each alone among each other, on deals that had no part in choosing that model; it is
 kept in `table.txt`.
 
+With `--recipe quick` the agent comes from expert iteration instead: a look-ahead labels positions, and a network learns
+them, in rounds. Such a run folder holds `agent.safetensors` (the best), one file a round, `curve.csv`, `labels/`
+and `table.txt`; `--resume` goes on with it as well.
+
 Model files and checkpoints are pickles: load only your own.
 """
 
@@ -21,6 +25,7 @@ from card_envs.files import atomic_write, lock_folder
 from card_envs.games import game_class
 
 if TYPE_CHECKING:
+    from card_envs.training.recipe import Recipe
     from card_envs.training.settings import Config
 
 FRESH_DEALS = 1  # seed of the last table's deals; the evaluations, which chose the best model, have seed 0
@@ -29,6 +34,7 @@ FRESH_DEALS = 1  # seed of the last table's deals; the evaluations, which chose 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_game_arguments(parser)
     parser.add_argument("--config", metavar="FILE", help="a YAML file (default: the one that ships for GAME)")
+    parser.add_argument("--recipe", metavar="NAME", help="expert iteration instead: quick, or a YAML file with rounds")
     parser.add_argument("--total-timesteps", type=whole(1), metavar="N", help="learner decisions in all")
     parser.add_argument("--seed", type=whole(0, 2**32 - 1), metavar="N", help="default: 0")
     parser.add_argument("--resume", metavar="RUN", help="a run folder to go on with")
@@ -52,11 +58,14 @@ def last_table(folder: Path) -> str:
     from card_envs.arena.report import text_table
     from card_envs.arena.tournament import play_tournament
     from card_envs.policies import BUILT_IN
+    from card_envs.training.expert_iteration import AGENT
+    from card_envs.training.recipe import Recipe
     from card_envs.training.run import TABLE, read_run
 
     with lock_folder(folder):
         game, config, _ = read_run(folder)
-        policies = [str(folder / "best_model.zip"), *BUILT_IN]
+        best = AGENT if isinstance(config, Recipe) else "best_model.zip"
+        policies = [str(folder / best), *BUILT_IN]
         text = text_table(play_tournament(game, policies, config.eval_games, seed=FRESH_DEALS))
         with atomic_write(folder / TABLE) as file:
             file.write(text + "\n")
@@ -68,8 +77,9 @@ def train(args: argparse.Namespace) -> Path:
     from card_envs.training.run import read_run, resume, start
 
     if args.resume is None:
-        return start(args.game, config_of(args), seed=args.seed or 0, out=args.out, command=args.command)
-    if args.config or args.seed is not None or args.num_players or args.option or args.out is not None:
+        settings = recipe_of(args) if args.recipe is not None else config_of(args)
+        return start(args.game, settings, seed=args.seed or 0, out=args.out, command=args.command)
+    if args.config or args.recipe or args.seed is not None or args.num_players or args.option or args.out is not None:
         raise CardEnvsError(
             "--resume goes on with the run's own settings; only --total-timesteps may be given beside it"
         )
@@ -92,3 +102,18 @@ def config_of(args: argparse.Namespace) -> Config:
     if args.num_players:
         env_kwargs["num_players"] = args.num_players
     return config.but(env_kwargs=env_kwargs, n_timesteps=args.total_timesteps or config.n_timesteps)
+
+
+def recipe_of(args: argparse.Namespace) -> Recipe:
+    """The recipe, with what the command line says instead."""
+    from card_envs.training.recipe import Recipe, find_recipe
+    from card_envs.training.settings import load_settings, parse_settings
+
+    if args.config or args.total_timesteps:
+        raise CardEnvsError("--recipe has settings of its own and counts no timesteps")
+    path = find_recipe(args.recipe, game_class(args.game))
+    recipe = load_settings(path, Recipe)
+    env_kwargs = recipe.env_kwargs | options_of(args)
+    if args.num_players:
+        env_kwargs["num_players"] = args.num_players
+    return parse_settings(recipe.model_dump() | {"env_kwargs": env_kwargs}, str(path), Recipe)

@@ -21,7 +21,8 @@ from card_envs.files import atomic_write, lock_folder, remove_unfinished
 from card_envs.games import game_class
 from card_envs.games.game import Game
 from card_envs.policies import make_policy
-from card_envs.training.settings import POOL, Config, dump_config, explain, load_config, network_of, schedule
+from card_envs.training.recipe import Recipe, load_any
+from card_envs.training.settings import POOL, Config, dump_config, explain, network_of, schedule
 
 if TYPE_CHECKING:
     from sb3_contrib import MaskablePPO
@@ -33,12 +34,14 @@ TABLE = "table.txt"
 VERSIONS = ("card-envs", "numpy", "numba", "gymnasium", "pettingzoo", "torch", "stable-baselines3", "sb3-contrib")
 
 
-def start(game: str, config: Config, *, seed: int = 0, out: str | Path | None = None, command: str = "") -> Path:
+def start(
+    game: str, config: Config | Recipe, *, seed: int = 0, out: str | Path | None = None, command: str = ""
+) -> Path:
     """Trains from the beginning.
 
     Args:
         game: its name; `config.env_kwargs` has its options.
-        config: what to do.
+        config: what to do: settings of self-play, or a recipe of expert iteration.
         seed: of everything that is drawn, 0 … 2**32 - 1.
         out: the run folder, which must be empty or not there yet; by default `runs/GAME-DATE`.
         command: how the run was started, for `run.json`.
@@ -49,10 +52,10 @@ def start(game: str, config: Config, *, seed: int = 0, out: str | Path | None = 
     Raises:
         CardEnvsError: options or policies that the game does not have, or a folder in use.
     """
-    options = {key: value for key, value in config.env_kwargs.items() if key != "skip_forced"}
-    played = make_with(game_class(game), options, "env_kwargs", beside=("skip_forced",))
+    beside = ("skip_forced",) if isinstance(config, Config) else ()
+    options = {key: value for key, value in config.env_kwargs.items() if key not in beside}
+    played = make_with(game_class(game), options, "env_kwargs", beside)
     check_policies(config, played)
-    model, learner = fresh_model(played, config, seed)
     described = {
         "game": played.name,
         "options": played.options_to_json(),
@@ -60,6 +63,11 @@ def start(game: str, config: Config, *, seed: int = 0, out: str | Path | None = 
         **how(command),
         "machine": platform.platform(),
     }
+    if isinstance(config, Recipe):
+        with new_folder(out, played) as folder:
+            follow(played, config, described, folder)
+        return folder
+    model, learner = fresh_model(played, config, seed)
     with new_folder(out, played) as folder:
         learn(model, learner, fresh_progress(config), described, folder)
     return folder
@@ -85,9 +93,15 @@ def resume(folder: str | Path, *, total_timesteps: int | None = None, command: s
     with lock_folder(folder):
         game, config, described = read_run(folder)
         check_policies(config, game)
-        if total_timesteps:
+        if total_timesteps and isinstance(config, Config):
             config = config.but(n_timesteps=total_timesteps)
         described["resumed"] = [*described.get("resumed", []), how(command)]
+        if isinstance(config, Recipe):
+            if total_timesteps:
+                raise CardEnvsError(f"{folder} follows a recipe, which counts no timesteps")
+            remove_unfinished(folder)
+            follow(game, config, described, folder)
+            return folder
         begun = has_begun(folder)
         if begun:
             model, learner, progress = model_from_checkpoint(folder, game, config, described["seed"])
@@ -124,10 +138,10 @@ def check_run_folder(folder: Path) -> None:
             raise CardEnvsError(f"{folder} is no run folder: it has no {name}")
 
 
-def read_run(folder: Path) -> tuple[Game, Config, dict[str, Any]]:
+def read_run(folder: Path) -> tuple[Game, Config | Recipe, dict[str, Any]]:
     """What a run folder says of its run: the game, the configuration and the description in `run.json`."""
     check_run_folder(folder)
-    config = load_config(folder / "config.yaml")
+    config = load_any(folder / "config.yaml")
     path = folder / "run.json"
     try:
         described = json.loads(path.read_text("utf-8"))
@@ -159,10 +173,30 @@ def make_with(cls: type[Game], options: Mapping[str, Any], where: str, beside: t
         raise CardEnvsError(textwrap.shorten(str(error), 400)) from None
 
 
-def check_policies(config: Config, game: Game) -> None:
+def check_policies(config: Config | Recipe, game: Game) -> None:
     """Refuses an unknown policy, before anything is written."""
-    for name in [*(name for name in config.opponents if name not in POOL), *config.eval_opponents]:
+    for name in config.eval_opponents:
         make_policy(name, game)
+    if isinstance(config, Recipe):
+        from card_envs.training.expert_iteration import check_rounds
+
+        check_rounds(config, game)
+        return
+    for name in config.opponents:
+        if name not in POOL:
+            make_policy(name, game)
+
+
+def follow(game: Game, recipe: Recipe, described: dict[str, Any], folder: Path) -> None:
+    """Carries out what is left of a recipe."""
+    from card_envs.training.expert_iteration import AGENT, iterate
+
+    if (folder / TABLE).exists():
+        raise FinishedRun(f"{folder} has finished its {len(recipe.rounds)} rounds")
+    write_description(folder, recipe, described)
+    print(f"{game!r} · {len(recipe.rounds)} rounds · run folder {folder}", flush=True)
+    iterate(game, recipe, described["seed"], folder)
+    print(f"best agent: {folder / AGENT}")
 
 
 @contextmanager
@@ -199,7 +233,7 @@ def how(command: str) -> dict[str, Any]:
     return {"command": command, "versions": versions}
 
 
-def write_description(folder: Path, config: Config, described: dict[str, Any]) -> None:
+def write_description(folder: Path, config: Config | Recipe, described: dict[str, Any]) -> None:
     """Writes what the run is."""
     with atomic_write(folder / "config.yaml") as file:
         file.write(dump_config(config))

@@ -8,7 +8,7 @@ import re
 import reprlib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 import yaml
 from pydantic import (
@@ -127,11 +127,13 @@ class NetworkKwargs(TypedDict, total=False):
 # --- the models
 
 
-class _Settings(BaseModel):
+class StrictSettings(BaseModel):
+    """Settings that can't be changed, in which every key is known."""
+
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
-class LateStart(_Settings):
+class LateStart(StrictSettings):
     """Games that begin late, after part of their decisions were played by a built-in policy.
 
     Attributes:
@@ -145,7 +147,7 @@ class LateStart(_Settings):
     policy: Annotated[Literal["random", "heuristic"], _says("random or heuristic")] = "random"
 
 
-class Pretrain(_Settings):
+class Pretrain(StrictSettings):
     """What comes before self-play, see `pretrain.py`.
 
     Attributes:
@@ -161,7 +163,7 @@ class Pretrain(_Settings):
     learning_rate: Positive = 1e-3
 
 
-class Config(_Settings):
+class Config(StrictSettings):
     """What a run does. Keys up to `policy_kwargs` are those of `MaskablePPO` and RL Zoo.
 
     Attributes:
@@ -319,22 +321,34 @@ def _keys_at(model: Any, path: list[int | str]) -> list[str]:
     return [field.alias or name for name, field in model.model_fields.items()]
 
 
+Settings = TypeVar("Settings", bound=BaseModel)
+
 # --- files
 
 
 def load_config(path: str | Path) -> Config:
-    """Reads a configuration.
+    """Reads a configuration; see `load_settings`."""
+    return load_settings(path, Config)
+
+
+def load_settings(path: str | Path, model: type[Settings]) -> Settings:
+    """Reads settings of one kind.
 
     Raises:
         CardEnvsError: the file can't be read or is no YAML mapping, a key is unknown (the message names the nearest) or
             stands twice, or a value is not allowed.
     """
+    return parse_settings(read_yaml(path), str(path), model)
+
+
+def read_yaml(path: str | Path) -> Any:
+    """What is in a YAML file, in bounded memory; see `load_settings`."""
     try:
         with open(path, "rb") as file:
             content = file.read(MAX_BYTES + 1)
         if len(content) > MAX_BYTES:
             raise CardEnvsError(f"{path} is longer than {MAX_BYTES:,} bytes: that is no configuration")
-        data = yaml.load(content.decode(), _Loader)
+        return yaml.load(content.decode(), _Loader)
     except OSError as error:
         raise CardEnvsError(f"{path} can't be read: {error.strerror or error}") from None
     except yaml.MarkedYAMLError as error:
@@ -345,7 +359,6 @@ def load_config(path: str | Path) -> Config:
         raise
     except Exception as error:  # PyYAML raises whatever it meets on the way, such as a KeyError for `!!bool x`
         raise CardEnvsError(f"{path}: no YAML: {type(error).__name__}: {' '.join(str(error).split())[:200]}") from None
-    return parse_config(data, str(path))
 
 
 class _Loader(yaml.SafeLoader):
@@ -400,16 +413,21 @@ _Loader.add_implicit_resolver(
 
 
 def parse_config(data: Any, where: str) -> Config:
-    """A configuration from a mapping; `where` names its origin in messages."""
+    """A configuration from a mapping; see `parse_settings`."""
+    return parse_settings(data, where, Config)
+
+
+def parse_settings(data: Any, where: str, model: type[Settings]) -> Settings:
+    """Settings of one kind from a mapping; `where` names its origin in messages."""
     if not isinstance(data, Mapping):
         raise CardEnvsError(f"{where}: a configuration is a mapping of keys to values, not {type(data).__name__}")
     try:
-        return Config.model_validate(dict(data))
+        return model.model_validate(dict(data))
     except ValidationError as error:
-        raise CardEnvsError(f"{where}: {explain(error, Config)}") from None
+        raise CardEnvsError(f"{where}: {explain(error, model)}") from None
 
 
-def dump_config(config: Config) -> str:
+def dump_config(config: BaseModel) -> str:
     """The configuration as YAML, every key written out."""
     return yaml.safe_dump(config.model_dump(by_alias=True), sort_keys=False)
 
