@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import difflib
 import importlib
+import reprlib
 import traceback
 from collections.abc import Iterable
+
+LONGEST_NAME = 60  # characters of a name in a message
 
 
 class CardEnvsError(ValueError):
@@ -42,6 +45,10 @@ class RecordError(CardEnvsError):
     """A game record that is broken, foreign, or does not follow the rules."""
 
 
+class Terminated(SystemExit):
+    """SIGTERM has come: whoever catches all that a stranger's code may raise lets this through."""
+
+
 def describe(error: BaseException) -> str:
     """An error that other people's code has raised, as one line: its type, what it says, and where it was raised."""
     said = str(error)
@@ -55,9 +62,29 @@ def describe(error: BaseException) -> str:
     return " ".join("".join(parts).split())
 
 
+class _Short(reprlib.Repr):
+    """Never builds more than a line of a value, however large it is."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.maxlevel, self.maxstring, self.maxother = 2, 60, 60
+
+    def repr_int(self, value: int, level: int) -> str:
+        return repr(value) if abs(value) <= 10**20 else f"a whole number of {value.bit_length()} bits"
+
+
+shown = _Short().repr  #: a value for a message
+
+
+def clipped(name: str) -> str:
+    """A name as messages show it: one that fills a page helps nobody."""
+    return name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 3]}..."
+
+
 def unknown_name(kind: str, name: object, allowed: Iterable[str]) -> str:
     """The message for a name that nobody knows: the nearest known one first, then all of them."""
     known = sorted(allowed)
-    near = difflib.get_close_matches(str(name), known, n=1)
+    short = clipped(name) if isinstance(name, str) else name
+    near = difflib.get_close_matches(str(short), known, n=1)
     hint = f"; did you mean {near[0]!r}?" if near else ""
-    return f"unknown {kind} {name!r}{hint} (known: {', '.join(known)})"
+    return f"unknown {kind} {short!r}{hint} (known: {', '.join(known)})"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import logging
 import os
 import tempfile
 from collections.abc import Iterator
@@ -17,6 +19,7 @@ except ImportError:  # Windows has no flock
     fcntl = None  # type: ignore[assignment]
 
 _UNFINISHED = ".tmp"
+_log = logging.getLogger(__name__)
 
 
 @contextmanager
@@ -61,12 +64,13 @@ def atomic_write(path: str | Path, mode: str = "w") -> Iterator[IO[Any]]:
 def lock_folder(folder: Path) -> Iterator[None]:
     """Holds a folder for this process. The system lets go of it when a process dies, so nothing stays behind.
 
-    Where the system has no flock (Windows) nobody is kept out.
+    Where the system has no flock (Windows) nobody is kept out, and a warning says so.
 
     Raises:
         CardEnvsError: another process holds it.
     """
     if fcntl is None:
+        _warn_of_no_lock()
         yield
         return
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
@@ -78,6 +82,31 @@ def lock_folder(folder: Path) -> Iterator[None]:
         yield
     finally:
         os.close(handle)
+
+
+@functools.cache
+def _warn_of_no_lock() -> None:
+    """Once per process."""
+    _log.warning("this system has no flock, so nothing keeps another process out of a folder in use: run one at a time")
+
+
+@contextmanager
+def resumable(place: Path) -> Iterator[None]:
+    """What can't be written for want of room or rights in this block can be written later, and the message says how.
+
+    Args:
+        place: what is written where the error names no file.
+
+    Raises:
+        CardEnvsError: naming the file, the reason and `--resume`.
+    """
+    try:
+        yield
+    except BrokenPipeError:  # nobody reads what is printed
+        raise
+    except OSError as error:
+        name, reason = error.filename or place, error.strerror or error
+        raise CardEnvsError(f"{name} can't be written: {reason}; --resume goes on from what is saved") from None
 
 
 def remove_unfinished(folder: Path) -> None:

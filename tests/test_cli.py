@@ -257,6 +257,17 @@ def test_tournament_writes_its_files(command, capsys):
         replay(record)
 
 
+@pytest.mark.parametrize("command", ["tournament"], indirect=True)
+def test_tournament_without_matplotlib_says_which_picture_there_is_not(command, capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)  # as if it was not installed
+    assert cli.main([command, *arguments(command)]) == 0
+    *_, missing, last = capsys.readouterr().out.splitlines()
+    assert missing == "no standings.png without matplotlib: pip install 'card-envs[train]'"
+    assert last == "out: report.html, table.txt, pairs.csv, results.json"
+    assert not Path("out/standings.png").exists()
+    assert "standings.png" not in Path("out/report.html").read_text()
+
+
 # --- how commands end
 
 

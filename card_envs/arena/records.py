@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import reprlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from card_envs.errors import CardEnvsError, RecordError, unknown_name
+from card_envs.errors import CardEnvsError, RecordError, shown, unknown_name
 from card_envs.files import atomic_write
 from card_envs.games import game_class, list_games
 from card_envs.games.game import Game
@@ -19,9 +18,6 @@ from card_envs.games.recorded_game import RecordedGame
 
 FORMAT = "card-envs-record/1"
 _REQUIRED = ("format", "game", "options", "events", "truncated", "scores", "winners", "returns")
-
-_short = reprlib.Repr()  # values from foreign files, for messages: neither endless nor endlessly deep
-_short.maxlevel, _short.maxdict, _short.maxlist, _short.maxstring, _short.maxlong = 3, 8, 8, 60, 40
 
 
 def to_record(table: RecordedGame, **further: Any) -> dict[str, Any]:
@@ -118,14 +114,14 @@ def _refuse_constant(name: str) -> None:
 
 def _check_keys(record: Any) -> None:
     if not isinstance(record, dict):
-        raise RecordError(f"expected a JSON object, not {_short.repr(record)}")
+        raise RecordError(f"expected a JSON object, not {shown(record)}")
     if record.get("format") != FORMAT:
-        raise RecordError(f"format is {_short.repr(record.get('format'))}, expected {FORMAT!r}")
+        raise RecordError(f"format is {shown(record.get('format'))}, expected {FORMAT!r}")
     for key in _REQUIRED:
         if key not in record:
             raise RecordError(f"the record has no {key!r}; expected {', '.join(_REQUIRED)}")
     if not isinstance(record["events"], list):
-        raise RecordError(f"events are {_short.repr(record['events'])}, expected a list")
+        raise RecordError(f"events are {shown(record['events'])}, expected a list")
 
 
 def replay(record: dict[str, Any], line: int = 1) -> RecordedGame:
@@ -165,7 +161,7 @@ def positions(record: dict[str, Any], line: int = 1) -> Iterator[RecordedGame]:
         raise RecordError(f"line {line}, event {len(events)}: the record stops here, expected {due}")
     for key, expected in _ending(table).items():
         if not _same(record[key], expected):
-            found = _short.repr(record[key])
+            found = shown(record[key])
             raise RecordError(f"line {line}, after event {len(events) - 1}: {key}: {found}, expected {expected!r}")
     yield table
 
@@ -178,34 +174,32 @@ def _clipped(error: Exception) -> str:
 def _game_of(record: dict[str, Any]) -> Game:
     name, options = record["game"], record["options"]
     if not isinstance(name, str) or name not in list_games():
-        raise CardEnvsError(
-            unknown_name("game", name[:60] if isinstance(name, str) else _short.repr(name), list_games())
-        )
+        raise CardEnvsError(unknown_name("game", name if isinstance(name, str) else shown(name), list_games()))
     if not isinstance(options, dict) or options.get("num_players") is None:
-        raise CardEnvsError(f"options are {_short.repr(options)}, expected an object that holds num_players")
+        raise CardEnvsError(f"options are {shown(options)}, expected an object that holds num_players")
     cls = game_class(name)
     for option in options:
         if option != "num_players" and option not in cls.option_table:
-            raise CardEnvsError(f"{name}: {unknown_name('option', option[:60], ['num_players', *cls.option_table])}")
+            raise CardEnvsError(f"{name}: {unknown_name('option', option, ['num_players', *cls.option_table])}")
     return cls.from_record(options)
 
 
 def _apply(table: RecordedGame, event: Any) -> None:
     if not isinstance(event, list) or not event or not isinstance(event[0], str):
-        raise CardEnvsError(f"expected a list that begins with 'chance' or a player, not {_short.repr(event)}")
+        raise CardEnvsError(f"expected a list that begins with 'chance' or a player, not {shown(event)}")
     if event[0] == "chance":
         if len(event) != 3 or not isinstance(event[1], str):
-            raise CardEnvsError(f"expected ['chance', KIND, VALUE], not {_short.repr(event)}")
+            raise CardEnvsError(f"expected ['chance', KIND, VALUE], not {shown(event)}")
         table.apply_chance(event[1], event[2])
         return
     if len(event) != 2 or not isinstance(event[1], str):
-        raise CardEnvsError(f"expected [PLAYER, ACTION NAME], not {_short.repr(event)}")
+        raise CardEnvsError(f"expected [PLAYER, ACTION NAME], not {shown(event)}")
     if table.over:
-        raise CardEnvsError(f"expected the end of the record: the game has ended before {_short.repr(event)}")
+        raise CardEnvsError(f"expected the end of the record: the game has ended before {shown(event)}")
     if table.chance:
-        raise CardEnvsError(f"expected the chance event {table.chance!r}, not {_short.repr(event)}")
+        raise CardEnvsError(f"expected the chance event {table.chance!r}, not {shown(event)}")
     if event[0] != f"player_{table.player}":
-        raise CardEnvsError(f"expected player_{table.player} to {table.phase}, not {_short.repr(event[0])}")
+        raise CardEnvsError(f"expected player_{table.player} to {table.phase}, not {shown(event[0])}")
     table.play(event[1])
 
 

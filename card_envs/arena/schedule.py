@@ -55,7 +55,7 @@ class Plan:
         games: games of every line-up, rounded up to whole deals from all seats; with `until_ci` of every round of play.
         seed: the deals and all choices.
         records: how many games of every line-up to record.
-        until_ci: play on until no interval of a mean return is wider than ± this.
+        until_ci: play on until no interval of a mean return is wider than ± this, `MIN_DEALS` deals or more.
         faults: what a policy's wrong answer is: an "error", or the "loss" of its game.
         time_limit: seconds for a decision of a policy that is neither built in nor looks ahead.
         deals_of_part: deals in a part.

@@ -12,7 +12,6 @@ import functools
 import itertools
 import json
 import os
-import reprlib
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -28,9 +27,9 @@ from card_envs.arena.backends import Backend, Here
 from card_envs.arena.ratings import luce_ratings
 from card_envs.arena.records import replay
 from card_envs.arena.schedule import FEW_DEALS, MANY_DEALS, Part, Plan, Player
-from card_envs.arena.statistics import Estimate, estimate
-from card_envs.errors import CardEnvsError
-from card_envs.files import lock_folder
+from card_envs.arena.statistics import MIN_DEALS, Estimate, estimate
+from card_envs.errors import CardEnvsError, clipped, shown
+from card_envs.files import lock_folder, resumable
 from card_envs.games.game import Game
 from card_envs.policies.base import Policy, policy_label
 
@@ -278,7 +277,8 @@ def run_plan(
                 if progress:
                     progress(len(line["winners"]))
             tournament = gather(plan, results.lines, round_number + 1, time.perf_counter() - start)
-            if plan.until_ci is None or tournament.widest() <= plan.until_ci:
+            enough_deals = (round_number + 1) * plan.deals >= MIN_DEALS  # fewer would end without a verdict
+            if plan.until_ci is None or (enough_deals and tournament.widest() <= plan.until_ci):
                 break
     return tournament
 
@@ -356,7 +356,7 @@ class ResultFile:
         wanted = json.loads(json.dumps(head))
         different = [key for key in {**wanted, **known} if known.get(key) != wanted.get(key)]
         if different:
-            before, now = ([f"{key} = {reprlib.repr(x.get(key))}" for key in different[:5]] for x in (known, wanted))
+            before, now = ([f"{clipped(key)} = {shown(x.get(key))}" for key in different[:5]] for x in (known, wanted))
             raise CardEnvsError(f"{self._path} holds another tournament: {', '.join(before)}, not {', '.join(now)}")
 
     def add(self, line: dict[str, Any]) -> None:
@@ -368,15 +368,10 @@ class ResultFile:
     def _write(self, line: dict[str, Any]) -> None:
         assert self._file is not None
         data = _line(line)
-        try:
+        with resumable(self._path):
             written = self._file.write(data)
             while written < len(data):  # an unbuffered write may stop short
                 written += self._file.write(data[written:])
-        except OSError as error:
-            reason = error.strerror or str(error)
-            raise CardEnvsError(
-                f"{self._path} can't be written: {reason}; --resume goes on from what is saved"
-            ) from None
 
     def __enter__(self) -> ResultFile:
         return self
@@ -441,9 +436,15 @@ def check_line(plan: Plan, line: Any) -> Part:
         except (CardEnvsError, KeyError, TypeError) as error:
             raise ValueError(f"records: {error}") from None
         names = record.get("policies")
-        if replayed != plan.game or not isinstance(names, list) or not set(map(str, names)) <= set(plan.names):
+        by_us = isinstance(names, list) and len(names) == n and all(name in plan.names for name in names)
+        if replayed != plan.game or not by_us or not _is_same_number(record.get("seed"), plan.seed):
             raise ValueError(f"records: expected games of {plan.game!r} between this tournament's policies")
+        _integers([record.get("deal")], 0, games // n - 1, "records: deal")
     return part
+
+
+def _is_same_number(given: Any, expected: int) -> bool:
+    return type(given) is int and given == expected
 
 
 def _listed(value: Any, key: str) -> list[Any]:
@@ -455,7 +456,7 @@ def _listed(value: Any, key: str) -> list[Any]:
 def _integers(values: list[Any], low: int, high: int, key: str) -> list[int]:
     for value in values:
         if type(value) is not int or not low <= value <= high:
-            raise ValueError(f"{key}: {reprlib.repr(value)} is not a whole number from {low} to {high}")
+            raise ValueError(f"{key}: {shown(value)} is not a whole number from {low} to {high}")
     return values
 
 

@@ -11,9 +11,9 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NoReturn
 
-from card_envs.errors import CardEnvsError, unknown_name
+from card_envs.errors import CardEnvsError, Terminated, unknown_name
 from card_envs.games import game_class, list_games
 
 BAD_INPUT, INTERRUPTED, NO_READER, TERMINATED = 2, 130, 141, 143  #: exit codes
@@ -119,13 +119,17 @@ def run(function: Callable[[argparse.Namespace], object], args: argparse.Namespa
     return 0
 
 
+def _terminate(number: int, frame: object) -> NoReturn:
+    raise Terminated(TERMINATED)
+
+
 @contextmanager
 def _terminable() -> Iterator[None]:
     """SIGTERM ends the command as an exception does, so that nothing unfinished stays behind."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    previous = signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(TERMINATED))
+    previous = signal.signal(signal.SIGTERM, _terminate)
     try:
         yield
     finally:

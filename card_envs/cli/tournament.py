@@ -19,11 +19,12 @@ from card_envs.arena.backends import Backend, Here, Processes
 from card_envs.arena.html import write_html
 from card_envs.arena.records import write_records
 from card_envs.arena.report import text_table, write_csv, write_json, write_picture
-from card_envs.arena.tournament import make_plan, num_games, run_plan
+from card_envs.arena.statistics import MIN_DEALS
+from card_envs.arena.tournament import Tournament, make_plan, num_games, run_plan
 from card_envs.cli.common import add_game_arguments, options_of, positive, whole
 from card_envs.cli.progress import progress_bar
 from card_envs.errors import CardEnvsError
-from card_envs.files import atomic_write
+from card_envs.files import atomic_write, resumable
 from card_envs.games import make_game
 
 
@@ -37,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--until-ci",
         type=positive,
         metavar="X",
-        help="play rounds of --games until no mean return's interval exceeds ± X",
+        help=f"play rounds of --games, {MIN_DEALS} deals or more, until no mean return's interval exceeds ± X",
     )
     parser.add_argument("--seed", type=whole(0), default=0, help="default: %(default)s")
     parser.add_argument("--out", metavar="DIR", help="where to write results and report")
@@ -85,21 +86,28 @@ def main(args: argparse.Namespace) -> None:
     print(text)
     if args.out is not None:
         folder = Path(args.out)
-        with atomic_write(folder / "table.txt") as file:
-            file.write(text + "\n")
-        write_csv(result, folder / "pairs.csv")
-        write_json(result, folder / "results.json")
-        written = ["report.html", "table.txt", "pairs.csv", "results.json"]
-        if importlib.util.find_spec("matplotlib"):
-            write_picture(result, folder / "standings.png")
-            written.append("standings.png")
-        else:
-            print("no standings.png without matplotlib: pip install 'card-envs[train]'")
-        if args.records:
-            write_records(folder / "games.jsonl", result.records)
-            written.append("games.jsonl")
-        write_html(result, folder)  # last, since it links to the others
+        with resumable(folder):
+            written = write_all(result, folder, text)
         print(f"{folder}: {', '.join(written)}")
+
+
+def write_all(result: Tournament, folder: Path, text: str) -> list[str]:
+    """Writes everything that is made of a tournament's results; returns the names of the files."""
+    with atomic_write(folder / "table.txt") as file:
+        file.write(text + "\n")
+    write_csv(result, folder / "pairs.csv")
+    write_json(result, folder / "results.json")
+    written = ["report.html", "table.txt", "pairs.csv", "results.json"]
+    if importlib.util.find_spec("matplotlib"):
+        write_picture(result, folder / "standings.png")
+        written.append("standings.png")
+    else:
+        print("no standings.png without matplotlib: pip install 'card-envs[train]'")
+    if result.plan.records:
+        write_records(folder / "games.jsonl", result.records)
+        written.append("games.jsonl")
+    write_html(result, folder)  # last, since it links to the others
+    return written
 
 
 def backend_of(args: argparse.Namespace) -> Backend:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 from card_envs.cli.common import add_game_arguments, options_of, whole
 from card_envs.errors import CardEnvsError
-from card_envs.files import atomic_write, lock_folder
+from card_envs.files import atomic_write, lock_folder, resumable
 from card_envs.games import game_class
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def last_table(folder: Path) -> str:
         best = AGENT if isinstance(config, Recipe) else "best_model.zip"
         policies = [str(folder / best), *BUILT_IN]
         text = text_table(play_tournament(game, policies, config.eval_games, seed=FRESH_DEALS))
-        with atomic_write(folder / TABLE) as file:
+        with resumable(folder), atomic_write(folder / TABLE) as file:
             file.write(text + "\n")
     return text
 

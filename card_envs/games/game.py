@@ -25,7 +25,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from card_envs.errors import CardEnvsError, unknown_name
+from card_envs.errors import CardEnvsError, shown, unknown_name
 from card_envs.games.chance import Chance
 from card_envs.kernels.rng import any_legal
 from card_envs.kernels.state import RUNNING, record_dtype, returns
@@ -222,7 +222,7 @@ class Game:
             self.num_players = whole_number(self.min_players, self.max_players)(num_players)
         except ValueError:
             allowed = f"a whole number from {self.min_players} to {self.max_players}"
-            raise CardEnvsError(f"{self.name}: num_players is {num_players!r}; allowed: {allowed}") from None
+            raise CardEnvsError(f"{self.name}: num_players is {shown(num_players)}; allowed: {allowed}") from None
         self.options: dict[str, Any] = {}
         for name in options:
             if name not in self.option_table:
@@ -234,7 +234,7 @@ class Game:
             except CardEnvsError:
                 raise
             except ValueError:
-                raise CardEnvsError(f"{self.name}: {name} is {value!r}; allowed: {option.allowed}") from None
+                raise CardEnvsError(f"{self.name}: {name} is {shown(value)}; allowed: {option.allowed}") from None
         self.min_return, self.max_return = -1.0 / max(1, self.num_players - 1), 1.0
         self._build()
         self.action_ids: dict[str, int] = {name: i for i, name in enumerate(self.action_names)}
@@ -305,10 +305,10 @@ class Game:
         else:
             head = f"{self.title}: the game has ended"
         lines, observation = [head], np.empty(self.layout.size, np.float32)
-        for shown in range(self.num_players) if seat is None else (seat,):
-            self.rules.observe(state, shown, self.layout.at[0], observation)
+        for viewer in range(self.num_players) if seat is None else (seat,):
+            self.rules.observe(state, viewer, self.layout.at[0], observation)
             parts = self.layout.split(observation)
-            lines.append(f"player_{shown} sees " + ", ".join(f"{k} {_listed(v)}" for k, v in parts.items()))
+            lines.append(f"player_{viewer} sees " + ", ".join(f"{k} {_listed(v)}" for k, v in parts.items()))
         return "\n".join(lines)
 
     def event_log(self, state: Any) -> list[str]:

@@ -17,7 +17,7 @@ import warnings
 from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING, Any
 
-from card_envs.errors import CardEnvsError, unknown_name
+from card_envs.errors import CardEnvsError, shown, unknown_name
 
 if TYPE_CHECKING:
     from card_envs.games.game import Game
@@ -79,9 +79,12 @@ def game_class(name: str) -> type[Game]:
     """The class of a game by its id, "icarus_club_v0", or without the version, "icarus_club" (the newest).
 
     Raises:
-        CardEnvsError: there is no such game (the message names those that there are), or its package can't be imported.
+        CardEnvsError: there is no such game (the message names those that there are), its package can't be imported, or
+            what is given is no name.
     """
     known = list_games()
+    if not isinstance(name, str):
+        raise CardEnvsError(f"a game is named by its id, such as {known[0]!r}, not by {shown(name)}")
     matches = [one for one in known if name == one] or sorted(
         (one for one in known if name == short_name(one)), key=lambda one: int(one.rpartition("_v")[2])
     )

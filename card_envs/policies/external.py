@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import inspect
 import multiprocessing
-import reprlib
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -14,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from card_envs.errors import CardEnvsError, PolicyError, describe
+from card_envs.errors import CardEnvsError, PolicyError, Terminated, describe, shown
 from card_envs.games.game import Game
 from card_envs.policies.base import Decisions, Policy, policy_label
 
@@ -73,7 +72,7 @@ def as_policy(thing: Any, name: str | None = None) -> Policy:
             return FunctionPolicy(thing, name or str(getattr(thing, "__name__", type(thing).__name__)))
     raise CardEnvsError(
         f"a policy is a name, an object with the method 'act' or 'predict', or a function of an observation and its "
-        f"action mask, not {reprlib.repr(thing)}"
+        f"action mask, not {shown(thing)}"
     )
 
 
@@ -101,7 +100,7 @@ def import_policy(name: str, game: Game) -> Policy:
             return as_policy(found, name)
     except CardEnvsError as error:
         raise CardEnvsError(f"policy {name!r}: {error}") from error
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, Terminated):
         raise
     except BaseException as error:  # whatever a stranger's module does while it loads, SystemExit included
         raise CardEnvsError(f"policy {name!r}: {describe(error)}") from error

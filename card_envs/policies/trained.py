@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import reprlib
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from card_envs.errors import CardEnvsError
+from card_envs.errors import CardEnvsError, shown
 from card_envs.games.game import Game
 from card_envs.policies.agent import short_name
 from card_envs.policies.base import Decisions, choose_actions
@@ -74,7 +73,7 @@ def check_identity(path: str, game: Game) -> None:
         raise CardEnvsError(f"{path} does not say which game it plays: it was not saved by card-envs train")
     for key in ("game", *sorted(wanted.keys() | found.keys())):
         if found.get(key) != wanted.get(key):
-            made_for, played = reprlib.repr(found.get(key)), reprlib.repr(wanted.get(key))
+            made_for, played = shown(found.get(key)), shown(wanted.get(key))
             raise CardEnvsError(f"{path} was trained with {key} = {made_for}, but {game.name} is played with {played}")
 
 

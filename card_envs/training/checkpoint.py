@@ -6,6 +6,7 @@ import hashlib
 import io
 import json
 import random
+import warnings
 import zipfile
 from pathlib import Path
 from textwrap import shorten
@@ -17,12 +18,12 @@ import torch
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from sb3_contrib import MaskablePPO
 
-from card_envs.errors import CardEnvsError
+from card_envs.errors import CardEnvsError, shown
 from card_envs.files import atomic_write
 from card_envs.kernels.batch import CALLER, HEURISTIC, RANDOM
 from card_envs.policies.trained import answers_nan, model_identity
 from card_envs.training.self_play import SelfPlayBatch
-from card_envs.training.settings import Config, explain, shown
+from card_envs.training.settings import Config, explain
 
 _TABLES = ("states", "drivers", "rngs", "counts")
 _LEARNER = ("observation", "action_mask", "seats", "running")
@@ -132,7 +133,9 @@ def load_checkpoint(path: Path, env: Any, learner: SelfPlayBatch) -> tuple[Maska
     except Exception as error:  # whatever zipfile, zlib and NumPy find wrong with a broken or foreign file
         raise CardEnvsError(f"{path} is no whole checkpoint: {_short(error)}") from None
     try:
-        model = MaskablePPO.load(io.BytesIO(model_bytes), env=env, device="cpu", force_reset=False)
+        with warnings.catch_warnings():  # what is left out would not go on as if nothing had happened
+            warnings.filterwarnings("error", "Could not deserialize object")
+            model = MaskablePPO.load(io.BytesIO(model_bytes), env=env, device="cpu", force_reset=False)
         steps = model.num_timesteps
         if isinstance(steps, bool) or not isinstance(steps, int) or steps < 0:
             raise ValueError(f"num_timesteps is {shown(steps)}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import os
 import platform
 import textwrap
 import time
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from card_envs.errors import CardEnvsError, unknown_name
-from card_envs.files import atomic_write, lock_folder, remove_unfinished
+from card_envs.files import atomic_write, lock_folder, remove_unfinished, resumable
 from card_envs.games import game_class
 from card_envs.games.game import Game
 from card_envs.policies import make_policy
@@ -166,7 +167,7 @@ def make_with(cls: type[Game], options: Mapping[str, Any], where: str, beside: t
     known = ("num_players", *beside, *cls.option_table)
     for key in options:
         if key not in known:
-            raise CardEnvsError(f"{where}: {unknown_name('key', key[:60], known)}")
+            raise CardEnvsError(f"{where}: {unknown_name('key', key, known)}")
     try:
         return cls(**options)
     except CardEnvsError as error:
@@ -266,6 +267,7 @@ def fresh_model(game: Game, config: Config, seed: int) -> tuple[MaskablePPO, Sel
     from card_envs.policies.trained import model_identity
     from card_envs.training.self_play import SelfPlayBatch
 
+    check_memory(config, game)
     learner = SelfPlayBatch(game, config)
     policy, policy_kwargs = network_of(config, game)
     model = MaskablePPO(
@@ -290,6 +292,27 @@ def fresh_model(game: Game, config: Config, seed: int) -> tuple[MaskablePPO, Sel
     vars(model)["card_envs_game"] = model_identity(game)  # saved with the model
     learner.use_network(model.policy)
     return model, learner
+
+
+def check_memory(config: Config, game: Game) -> None:
+    """Refuses what this machine can't hold before it is asked for: some systems kill whoever asks for too much.
+
+    Raises:
+        CardEnvsError: saying how much is asked for, and how much there is.
+    """
+    if not hasattr(os, "sysconf"):  # Windows, which refuses such a request itself
+        return
+    there = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    each = 4 * (game.layout.size + game.num_actions)  # bytes: observation and mask, as float32
+    for what, count in (
+        ("n_steps * n_envs", config.n_steps * config.n_envs),
+        ("pretrain.positions", config.pretrain.positions),
+    ):
+        if count * each > there:
+            raise CardEnvsError(
+                f"{what} = {count:,} decisions of {each:,} bytes are {count * each / 2**30:,.1f} GiB, more than the "
+                f"{there / 2**30:,.1f} GiB of this machine"
+            )
 
 
 def model_from_checkpoint(
@@ -355,7 +378,7 @@ def learn(
         pretrain(model, learner, config, np.random.SeedSequence(described["seed"]))
     callback = RunCallback(learner, config, folder, progress)
     try:
-        with callback.stoppable():
+        with callback.stoppable(), resumable(folder):
             model.learn(config.n_timesteps - steps, callback=callback, reset_num_timesteps=not resumed)
     except (ValueError, RuntimeError) as error:  # what torch raises in the middle of an update
         if isinstance(error, CardEnvsError) or not has_blown_up(model, learner.observation, error):

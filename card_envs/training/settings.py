@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import math
 import re
-import reprlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
@@ -25,7 +24,7 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 from typing_extensions import TypedDict  # what pydantic reads before Python 3.12
 
-from card_envs.errors import CardEnvsError, unknown_name
+from card_envs.errors import CardEnvsError, shown, unknown_name
 from card_envs.games.game import Game
 
 _PACKAGE = Path(__file__).resolve().parent.parent
@@ -274,28 +273,13 @@ _OLD_SPELLINGS = {
 # --- messages
 
 
-class _Short(reprlib.Repr):
-    """Never builds more than a line of a value, however large it is."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.maxlevel, self.maxstring, self.maxother = 2, 60, 60
-
-    def repr_int(self, value: int, level: int) -> str:
-        return repr(value) if abs(value) < 10**20 else f"a whole number of {value.bit_length()} bits"
-
-
-shown = _Short().repr  #: a value for a message
-
-
 def explain(error: ValidationError, model: type[BaseModel]) -> str:
     """The first of pydantic's complaints as one line; an unknown key goes before a wrong value."""
     found = error.errors(include_url=False)
     first = next((e for e in found if e["type"] in ("extra_forbidden", "invalid_key")), found[0])
     *path, last = first["loc"] or ("",)
     if first["type"] in ("extra_forbidden", "invalid_key"):
-        key = str(last)[:60]
-        return f"{_prefix(path)}{unknown_name('key', key, _keys_at(model, path))}"
+        return f"{_prefix(path)}{unknown_name('key', str(last), _keys_at(model, path))}"
     if last == "[key]":
         return f"{_prefix(path[:-1])}unknown key {shown(first['input'])}"
     if first["type"] in ("together", "old_spelling"):

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import copy
 import json
+import resource
 import subprocess
 import sys
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from card_envs import cli
+from card_envs import cli, files
 from card_envs.arena.report import text_table, verdict, write_csv, write_picture
 from card_envs.arena.statistics import MIN_DEALS, estimate
 from card_envs.arena.tournament import RESULTS, play_tournament
@@ -105,6 +107,16 @@ def test_two_processes_never_share_a_folder(tmp_path):
     assert len({line for line in (tmp_path / "out" / RESULTS).read_bytes().splitlines()}) > 2
 
 
+def test_a_system_without_flock_keeps_nobody_out_and_says_so_once(tmp_path, monkeypatch, caplog):
+    monkeypatch.setattr(files, "fcntl", None)
+    files._warn_of_no_lock.cache_clear()
+    with lock_folder(tmp_path), lock_folder(tmp_path):
+        play(tmp_path / "out")
+    assert [record.getMessage() for record in caplog.records] == [
+        "this system has no flock, so nothing keeps another process out of a folder in use: run one at a time"
+    ]
+
+
 def test_a_resumed_tournament_waits_for_nobody_who_plays_it(tmp_path):
     play(tmp_path / "out")
     with lock_folder(tmp_path / "out"), pytest.raises(CardEnvsError, match="in use by another process"):
@@ -148,6 +160,46 @@ def test_a_damaged_line_is_told_with_its_number(key, value, lines, tmp_path):
     with pytest.raises(CardEnvsError, match=rf"{RESULTS}: line 3: .*{'key' if key == 'further' else key}"):
         play(folder, resume=True)
     assert (folder / RESULTS).read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "said"),
+    [
+        ("deal", None, "deal: None is not a whole number from 0 to 3"),
+        ("deal", "0", "deal: '0' is not a whole number"),
+        ("deal", {}, "deal: {} is not a whole number"),
+        ("deal", 4, "deal: 4 is not a whole number"),
+        ("deal", True, "deal: True is not a whole number"),
+        ("seed", None, "expected games of micons_v0"),
+        ("seed", "1", "expected games of micons_v0"),
+        ("seed", True, "expected games of micons_v0"),
+        ("seed", 2, "expected games of micons_v0"),
+        ("policies", ["random"] * 2, "between this tournament's policies"),
+        ("policies", ["random"] * 4, "between this tournament's policies"),
+        ("policies", ["random", "heuristic", "strange"], "between this tournament's policies"),
+        ("policies", ["random", "heuristic", {}], "between this tournament's policies"),
+        ("policies", {"random": 1}, "between this tournament's policies"),
+    ],
+)
+def test_what_a_report_shows_of_a_record_is_checked(key, value, said, lines, tmp_path):
+    for missing in (False, True):
+        damaged = copy.deepcopy(lines)
+        record = damaged[2]["records"][0]
+        record[key] = value
+        if missing:
+            del record[key]
+        folder = written(tmp_path / f"x{missing}", damaged)
+        with pytest.raises(CardEnvsError, match=rf"{RESULTS}: line 3: records: .*{'' if missing else said}"):
+            play(folder, resume=True)
+
+
+def test_a_head_of_endless_words_is_told_in_one_line(lines, tmp_path):
+    damaged = copy.deepcopy(lines)
+    damaged[0]["x" * 5000] = damaged[0].pop("seed")
+    damaged[0]["options"] = {"deck": [{"y" * 5000: "z" * 5000}] * 50}
+    with pytest.raises(CardEnvsError, match="holds another tournament") as refused:
+        play(written(tmp_path / "x", damaged), resume=True)
+    assert len(str(refused.value)) < 1000
 
 
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -232,3 +284,26 @@ def test_what_can_not_be_written_is_told_by_its_own_name(tmp_path, monkeypatch):
     with pytest.raises(OSError, match=r"No space left on device: '.*table\.txt'"), atomic_write(tmp_path / "table.txt"):
         pass
     assert not list(tmp_path.iterdir())
+
+
+@contextmanager
+def room_for(size: int):
+    """No file may grow beyond `size` bytes: writing more fails as on a full disk."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+@pytest.mark.parametrize(("size", "file"), [(400, RESULTS), (9000, "standings.png")])
+def test_a_tournament_that_finds_no_room_says_how_to_go_on(size, file, tmp_path, capsys):
+    words = ["tournament", "icarus_club", *POLICIES, "--games", "6", "--workers", "1", "--out", str(tmp_path / "out")]
+    with room_for(size):
+        assert cli.main(words) == 2
+    said = capsys.readouterr().err
+    expected = f"{tmp_path / 'out' / file} can't be written: File too large; --resume goes on from what is saved"
+    assert said == f"error: {expected}\n"
+    assert cli.main([*words, "--resume"]) == 0
+    assert (tmp_path / "out" / "report.html").exists()

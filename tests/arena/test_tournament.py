@@ -21,7 +21,7 @@ from card_envs.arena.ratings import SCALE, luce_ratings
 from card_envs.arena.records import replay
 from card_envs.arena.report import as_json, text_table, verdict, write_csv, write_json, write_picture
 from card_envs.arena.schedule import Part, Player
-from card_envs.arena.statistics import Estimate, estimate, t95
+from card_envs.arena.statistics import MIN_DEALS, Estimate, estimate, t95
 from card_envs.arena.tournament import (
     RESULTS,
     Lineup,
@@ -220,6 +220,15 @@ def test_play_goes_on_until_every_interval_is_narrow_enough(game):
     assert_same(gather(result.plan, lines, rounds), result)
     chance = [result.plan.games_in(part).chance for k in range(rounds) for part in result.plan.parts(k)]
     assert len(np.unique(np.concatenate(chance), axis=0)) == rounds * 100  # new deals in every round
+
+
+@pytest.mark.parametrize("games", [1, 12])
+def test_play_until_intervals_are_narrow_ends_with_a_verdict(game, games):
+    """Ten deals at least, however wide intervals may be: fewer tell nobody apart."""
+    result = play_tournament(game, ["random", "heuristic"], games=games, seed=2, until_ci=100.0)
+    deals = result.num_games // len(result.lineups) // game.num_players
+    assert MIN_DEALS <= deals < MIN_DEALS + result.plan.deals
+    assert not verdict(result).startswith("No verdict")
 
 
 # --- saved as it goes

@@ -338,3 +338,23 @@ def test_D4_both_sides_of_every_card_are_in_the_state():
         assert (s.traits[card], s.arguable[card], s.luck[card], s.back[card]) == (traits, arguable, 0, red)
     card = NAMES.index("luck-red")
     assert (s.traits[card], s.arguable[card], s.luck[card], s.back[card]) == (0, 0, 1, red)
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("name", "x" * 5000 + " "),
+        ("name", "x" * 5000),  # twice
+        ("traits", ["x" * 5000]),
+        ("traits", ["\0" * 5000]),
+        ("back", "x" * 5000),
+        ("x" * 5000, 1),
+    ],
+    ids=lambda value: str(value)[:8].replace("\0", "0"),
+)
+def test_D3_endless_words_are_shown_short(key, value, tmp_path):
+    cards = many(12)
+    cards[2][key] = cards[3][key] = value
+    with pytest.raises(CardEnvsError, match="line ") as refused:
+        Micons(2, deck=written(tmp_path, json.dumps(cards, indent=1)))
+    assert len(str(refused.value)) < 1000

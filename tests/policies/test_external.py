@@ -232,6 +232,19 @@ def test_an_interrupt_while_a_policy_loads_is_no_fault_of_the_policy(folder, gam
         make_policy("interrupted:f", game)
 
 
+@pytest.mark.parametrize("module", ["plain", "suppressing"])
+def test_sigterm_while_a_policy_loads_ends_the_command_as_anywhere_else(module, folder, capsys):
+    die = "import os, signal\nos.kill(os.getpid(), signal.SIGTERM)\n"
+    if module == "suppressing":  # the module's own try does not see it as an error of its own
+        die = die.replace("os.kill", "try: os.kill") + "except Exception: pass\n"
+    Path(f"{module}_sigterm.py").write_text(die)
+    with pytest.raises(SystemExit) as stopped:
+        cli.main(["record", "icarus_club", "--policies", f"{module}_sigterm:f", "--out", "x.jsonl"])
+    assert stopped.value.code == 143
+    assert capsys.readouterr().err == ""
+    assert not Path("x.jsonl").exists()
+
+
 def test_policy_that_takes_too_long_to_load_in_its_process_says_so(folder, monkeypatch, game):
     Path("sleepy.py").write_text("import time\ntime.sleep(60)\n")
     monkeypatch.setattr(external, "START_LIMIT", 0.2)

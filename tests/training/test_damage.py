@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -104,6 +105,21 @@ def test_members_of_its_model(stopped, attempt, tmp_path):
             said = attempt(checkpoint=packed(content | {"model.zip": packed(damaged, tmp_path)}, tmp_path))
             if name in ("data", "policy.pth", "policy.optimizer.pth"):
                 assert "checkpoint.zip: its model can't be loaded: " in said
+
+
+def test_value_of_the_model_that_can_not_be_read_is_not_left_out(stopped, attempt, tmp_path):
+    """Stable-Baselines3 would warn and go on without it."""
+    content = without_sums(members(stopped / "checkpoint.zip"))
+    inner = members_of(content["model.zip"], tmp_path)
+    data = json.loads(inner["data"])
+    pickled = [key for key, value in data.items() if isinstance(value, dict) and ":serialized:" in value]
+    assert len(pickled) > 5
+    for key in pickled:
+        for wrong in (7, "AAAA", data[key][":serialized:"][:-8]):
+            damaged = data | {key: data[key] | {":serialized:": wrong}}
+            model = packed(inner | {"data": json.dumps(damaged).encode()}, tmp_path)
+            said = attempt(checkpoint=packed(content | {"model.zip": model}, tmp_path))
+            assert "checkpoint.zip: its model can't be loaded: " in said
 
 
 def members_of(content: bytes, tmp_path: Path) -> dict[str, bytes]:
@@ -240,6 +256,42 @@ def test_description_of_a_run(changes, expected, stopped, attempt):
 @pytest.mark.parametrize("text", ["[" * 99_999, "null", "7", '{"game": NaN}', '{"seed": ' + "9" * 9999 + "}", "\xff"])
 def test_description_that_is_no_mapping(text, attempt):
     assert "run.json is broken: " in attempt(run=text.encode("latin-1"))
+
+
+# --- no room
+
+
+def test_run_that_finds_no_room_for_its_table_says_how_to_go_on(tmp_path, capsys, monkeypatch):
+    def sync(handle: int) -> None:
+        if ".table.txt." in os.readlink(f"/proc/self/fd/{handle}"):
+            raise OSError(28, "No space left on device")
+
+    out = tmp_path / "run"
+    with monkeypatch.context() as patch:
+        patch.setattr("os.fsync", sync)
+        assert main(["train", "icarus_club", "--config", str(config_file(tmp_path)), "--out", str(out)]) == 2
+    written = f"{out / 'table.txt'} can't be written: No space left on device"
+    assert capsys.readouterr().err.splitlines()[-1] == f"error: {written}; --resume goes on from what is saved"
+    assert not list(out.glob(".*"))
+    assert main(["train", "icarus_club", "--resume", str(out)]) == 0
+    assert (out / "table.txt").exists()
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({"n_steps": 10**9}, "n_steps * n_envs = 8,000,000,000 decisions of "),
+        ({"pretrain": {"positions": 10**12}}, "pretrain.positions = 1,000,000,000,000 decisions of "),
+    ],
+    ids=str,
+)
+def test_run_that_this_machine_can_not_hold_is_refused_before_it_begins(changes, expected, tmp_path, capsys):
+    config = config_file(tmp_path, **changes)
+    assert main(["train", "icarus_club", "--config", str(config), "--out", str(tmp_path / "run")]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith(f"error: {expected}")
+    assert said.endswith(" GiB of this machine\n")
+    assert not (tmp_path / "run").exists()
 
 
 # --- kills

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from card_envs.errors import CardEnvsError, unknown_name
+from card_envs.errors import CardEnvsError, clipped, unknown_name
 from card_envs.games.micons.state import TRAITS, WORDS, min_cards
 
 SUPPLIED = Path(__file__).with_name("deck.json")
@@ -177,7 +177,7 @@ def _check_deck(deck: _Located, num_players: int) -> tuple[Card, ...]:
         card = _check_card(located)
         name_at = _fields(located)["name"]
         if card.name in places:
-            raise _wrong(name_at, f"the name {card.name!r} is taken at {places[card.name]}; names are unique")
+            raise _wrong(name_at, f"the name {clipped(card.name)!r} is taken at {places[card.name]}; names are unique")
         places[card.name] = name_at.place
         cards.append(card)
     needed = min_cards(num_players)
@@ -209,7 +209,9 @@ def _check_card(card: _Located) -> Card:
             raise _wrong(card, f"the key {name!r} is missing; {_CARD}")
     name = _typed(fields["name"], str, "'name' is a text")
     if not name or name != name.strip() or not name.isprintable():
-        raise _wrong(fields["name"], f"the name {name!r} is blank or has blanks at its ends; 'name' is a plain word")
+        raise _wrong(
+            fields["name"], f"the name {clipped(name)!r} is blank or has blanks at its ends; 'name' is a plain word"
+        )
     if name in WORDS:
         raise _wrong(fields["name"], f"the name {name!r} is an action's; a card can't be called {', '.join(WORDS)}")
     luck = _typed(fields["luck"], bool, "'luck' is true or false")
@@ -217,9 +219,11 @@ def _check_card(card: _Located) -> Card:
     arguable = _traits(fields, "arguable")
     for trait in fields["arguable"].value:
         if trait.value in traits:
-            raise _wrong(trait, f"{name!r} has {trait.value!r} both plainly and arguably; one of the two is allowed")
+            raise _wrong(
+                trait, f"{clipped(name)!r} has {trait.value!r} both plainly and arguably; one of the two is allowed"
+            )
     if luck and (traits or arguable):
-        raise _wrong(fields["luck"], f"the luck card {name!r} has traits; allowed: none")
+        raise _wrong(fields["luck"], f"the luck card {clipped(name)!r} has traits; allowed: none")
     return Card(name, traits, arguable, luck, _trait(fields["back"], "'back' is one trait"))
 
 
