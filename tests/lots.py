@@ -101,9 +101,8 @@ class Lots(Game):
         self.state_dtype = STATE
         self.action_names = ("few", "many", "gamble")
         self.layout = Layout([Segment("taken", (self.num_players,), "1 + action / 3")])
-        self.max_chance_values = 1
+        self.max_chance_values, self.max_chance_events, self.max_decisions = 1, 2, self.num_players
         self.initial = np.zeros(1, STATE)
-        self.initial[0].num_players = self.num_players
         self.initial[0].chance = SECRET
 
 

@@ -135,8 +135,8 @@ def test_an_installed_game_is_found_without_being_imported(monkeypatch):
 @pytest.mark.parametrize(
     ("name", "value", "message"),
     [
-        ("lots_v1", "tests.lots:Lots", "is no class of a game of that name"),
-        ("lots_v0", "tests.lots:STATE", "is no class of a game of that name"),
+        ("lots_v1", "tests.lots:Lots", "must have the game.s name, which is .lots_v0."),
+        ("lots_v0", "tests.lots:STATE", "is no class of a game$"),
         ("lots_v0", "tests.lots:nothing", "can't be loaded: AttributeError"),
     ],
 )

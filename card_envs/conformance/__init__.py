@@ -22,6 +22,7 @@ from collections.abc import Callable, Collection, Iterator
 
 from pettingzoo.utils.env import AECEnv
 
+from card_envs.conformance.code import check_game_code
 from card_envs.conformance.copies import check_copies
 from card_envs.conformance.ends import check_end, check_rewards
 from card_envs.conformance.leaks import check_game_leak, check_leak
@@ -46,6 +47,7 @@ __all__ = [
     "check_fresh_arrays",
     "check_game",
     "check_game_chance",
+    "check_game_code",
     "check_game_layout",
     "check_game_leak",
     "check_game_play",
@@ -82,6 +84,7 @@ ENV_CHECKS: tuple[Callable[..., None], ...] = (
 
 GAME_CHECKS: tuple[Callable[..., None], ...] = (
     check_game_layout,
+    check_game_code,  # before any compiled loop over the game, which could overwrite memory or never end
     check_game_chance,
     check_game_play,
     check_game_leak,

@@ -54,7 +54,11 @@ def check_game_play(game: Game, *, num_games: int = 20, seed: int = 0) -> None:
             mask = np.full((len(rows), game.num_actions), 7, np.int8)
             obs = np.full((len(rows), game.layout.size), np.nan, np.float32)
             tables.kernels.ask(tables.states, rows, game.layout.at, np.arange(len(rows)), obs, mask)
-            demand(bool(np.isin(mask, (0, 1)).all()), name, "a mask holds not only 0 and 1")
+            demand(
+                bool(np.isin(mask, (0, 1)).all()),
+                name,
+                "legal_actions leaves a place of the mask as it was, or writes other numbers than 0 and 1",
+            )
             demand(bool(mask.any(axis=1).all()), name, "a decision has no legal action")
             _check_bounds(name, game, obs)
             _check_options(name, game, obs, mask)
@@ -81,6 +85,7 @@ def check_game_chance(game: Game, *, num_games: int = 20, seed: int = 0) -> None
             if not table.chance:
                 table.play(int(rng.choice(np.flatnonzero(table.action_mask()))))
                 decisions += 1
+                demand(decisions <= game.max_decisions, name, too_many(game, "decisions", "max_decisions"))
                 continue
             drawn = []
             for _ in range(2):
@@ -101,8 +106,12 @@ def check_game_chance(game: Game, *, num_games: int = 20, seed: int = 0) -> None
                 demand(not alike, name, "a run is longer than 1, but some cards are alike")
             kernels.apply_chance(table.states, 0, drawn[0])
             events += 1
-        demand(events <= game.max_chance_events, name, f"a game has {events} chance events")
-        demand(decisions <= game.max_decisions, name, f"a game asks for {decisions} decisions")
+            demand(events <= game.max_chance_events, name, too_many(game, "chance events", "max_chance_events"))
+
+
+def too_many(game: Game, what: str, limit: str) -> str:
+    stated = getattr(game, limit)
+    return f"a game has more than {stated} {what}, its {limit}: either that is too low, or the game goes on too long"
 
 
 def _check_bounds(name: str, game: Game, observations: Array) -> None:

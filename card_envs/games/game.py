@@ -28,7 +28,7 @@ import numpy.typing as npt
 from card_envs.errors import CardEnvsError, shown, unknown_name
 from card_envs.games.chance import Chance
 from card_envs.kernels.rng import any_legal
-from card_envs.kernels.state import RUNNING, record_dtype, returns
+from card_envs.kernels.state import RUNNING, header, record_dtype, returns
 
 
 class Rules(NamedTuple):
@@ -216,6 +216,11 @@ class Game:
     max_return: float  #: the most
 
     def __init__(self, num_players: int | None = None, **options: Any) -> None:
+        missing = [
+            name for name, kind in Game.__annotations__.items() if "ClassVar" in kind and not hasattr(self, name)
+        ]
+        if missing:
+            raise CardEnvsError(f"{type(self).__name__} sets no class attribute {missing[0]!r}")
         if num_players is None:
             num_players = self.default_players
         try:
@@ -237,6 +242,8 @@ class Game:
                 raise CardEnvsError(f"{self.name}: {name} is {shown(value)}; allowed: {option.allowed}") from None
         self.min_return, self.max_return = -1.0 / max(1, self.num_players - 1), 1.0
         self._build()
+        self._check_built()
+        self.initial["num_players"] = self.num_players
         self.action_ids: dict[str, int] = {name: i for i, name in enumerate(self.action_names)}
 
     @classmethod
@@ -256,6 +263,21 @@ class Game:
     def _build(self) -> None:
         """Sets the attributes below `# filled in by _build` from `num_players` and `options`."""
         raise NotImplementedError
+
+    def _check_built(self) -> None:
+        """What every game's states begin with is where all code looks for it.
+
+        Raises:
+            CardEnvsError: `_build` has left something out, or the states do not begin with the header.
+        """
+        missing = [name for name in Game.__annotations__ if not hasattr(self, name)]
+        if missing:
+            raise CardEnvsError(f"{self.name}: _build sets no {missing[0]!r}")
+        due, found = np.dtype(header(self.max_players)), self.state_dtype
+        for name in due.names or ():
+            kept = name in (found.names or ()) and found[name].base == due[name].base
+            if not kept or found[name].shape < due[name].shape:
+                raise CardEnvsError(f"{self.name}: a state begins with *header({self.max_players}); wrong is {name!r}")
 
     @property
     def chance_kinds(self) -> tuple[str, ...]:

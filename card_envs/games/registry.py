@@ -110,8 +110,11 @@ def _load(name: str) -> type[Game]:
         raise CardEnvsError(
             f"the game {name!r} ({point.value}) can't be loaded: {type(error).__name__}: {error}"
         ) from None
-    if not (isinstance(game, type) and issubclass(game, Game) and game.name == name):
-        raise CardEnvsError(f"the entry point {name!r} ({point.value}) is no class of a game of that name")
+    if not (isinstance(game, type) and issubclass(game, Game)):
+        raise CardEnvsError(f"the entry point {name!r} ({point.value}) is no class of a game")
+    if getattr(game, "name", None) != name:
+        called = repr(game.name) if hasattr(game, "name") else "missing"
+        raise CardEnvsError(f"the entry point {name!r} ({point.value}) must have the game's name, which is {called}")
     return game
 
 

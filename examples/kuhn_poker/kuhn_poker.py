@@ -106,5 +106,4 @@ class KuhnPoker(Game):
         self.min_return, self.max_return = -2.0, 2.0  # chips won or lost
         self.max_chance_values, self.max_chance_events, self.max_decisions = len(CARDS), 1, MAX_MOVES
         self.initial = np.zeros(1, STATE)
-        self.initial[0].num_players = 2
         self.initial[0].chance = 1

@@ -73,7 +73,6 @@ class IcarusClub(Game):
         self.max_decisions = rounds * (piles * self.num_players + 2 * (piles - 1))
         self.initial = np.zeros(1, state.STATE)
         table = self.initial[0]
-        table.num_players = self.num_players
         table.num_suits, table.num_ranks, table.num_rounds = suits, ranks, rounds
         table.leaves_suit_out = leaves_suit_out
         table.num_piles = piles

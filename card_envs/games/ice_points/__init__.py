@@ -36,7 +36,6 @@ class IcePoints(Game):
         self.max_decisions = 2 * state.LOG_LENGTH  # for every card an exchange and a payment
         self.initial = np.zeros(1, state.STATE)
         table = self.initial[0]
-        table.num_players = self.num_players
         table.chance = state.DECK
         table.card = -1
         table.pieces[: self.num_players] = state.PIECES_PER_SIZE

@@ -62,7 +62,6 @@ class Icons(Game):
         self.max_decisions = plays + 3 * self.options["max_turns"] + state.CARDS_DEALT * self.num_players
         self.initial = np.zeros(1, state.STATE)
         table = self.initial[0]
-        table.num_players = self.num_players
         table.goal = self._goal()
         table.max_turns = self.options["max_turns"]
         table.memory = state.MEMORIES.index(self.options["memory"])

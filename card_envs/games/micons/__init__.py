@@ -63,7 +63,6 @@ class Micons(Game):
         self.max_decisions = turns * (2 + votes)
         self.initial = np.zeros(1, self.state_dtype)
         table = self.initial[0]
-        table.num_players = self.num_players
         table.judging = state.JUDGING.index(self.options["judging"])
         table.max_turns = self.options["max_turns"]
         for i, card in enumerate(self.cards):
