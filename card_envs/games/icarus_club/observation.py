@@ -17,7 +17,6 @@ from card_envs.games.icarus_club.odds import (
 )
 from card_envs.games.icarus_club.rules import (
     follow_suit,
-    left_of,
     most_earnings,
     rank_of,
     suit_of,
@@ -38,6 +37,7 @@ from card_envs.games.icarus_club.state import (
     PLAY,
 )
 from card_envs.kernels.jit import jit
+from card_envs.kernels.seats import left_of, steps_to
 from card_envs.kernels.state import RUNNING
 
 # Scales as factors: the compiler keeps divisions, and they are slow.
@@ -55,7 +55,7 @@ def observe(s, seat, at, out):
     n = s.num_players
     out[:] = 0.0
     out[at.phase + s.phase] = 1.0
-    out[at.to_act + (s.player - seat) % n] = 1.0
+    out[at.to_act + steps_to(s, seat, s.player)] = 1.0
     out[at.round_number + min(s.rounds, s.num_rounds - 1)] = 1.0
     left = s.num_piles - s.pile_now
     if left > 0:
@@ -77,10 +77,10 @@ def observe(s, seat, at, out):
 @jit
 def observe_seats(s, seat, at, out):
     n = s.num_players
-    out[at.trick_start + (s.start - seat) % n] = 1.0
+    out[at.trick_start + steps_to(s, seat, s.start)] = 1.0
     winner = trick_winner(s) if s.pile_now < s.num_piles else -1
     if winner >= 0:
-        out[at.trick_winner + (winner - seat) % n] = 1.0
+        out[at.trick_winner + steps_to(s, seat, winner)] = 1.0
     most = most_earnings(s)
     own = standing(s, seat, most)
     other = seat - 1

@@ -22,6 +22,7 @@ from card_envs.games.icarus_club.state import (
 )
 from card_envs.kernels.jit import jit
 from card_envs.kernels.rng import below, shuffle
+from card_envs.kernels.seats import left_of
 from card_envs.kernels.state import TERMINATED, rank_by_score
 
 
@@ -33,12 +34,6 @@ def suit_of(card):
 @jit
 def rank_of(card):
     return card % NUM_RANKS + 1
-
-
-@jit
-def left_of(s, seat):
-    """The next seat clockwise."""
-    return seat + 1 if seat + 1 < s.num_players else 0
 
 
 # --- chance ---------------------------------------------------------------------------------------------------------

@@ -21,16 +21,16 @@ from card_envs.games.ice_points.state import (
     POINTS_PER_SET,
 )
 from card_envs.kernels.jit import jit
+from card_envs.kernels.seats import steps_to
 from card_envs.kernels.state import RUNNING
 
 
 @jit
 def observe(s, seat, at, out):
-    n = s.num_players
     out[:] = 0.0
     if s.end == RUNNING:
         out[at.phase + s.phase] = 1.0
-        out[at.to_act + (s.player - seat) % n] = 1.0
+        out[at.to_act + steps_to(s, seat, s.player)] = 1.0
         out[at.card + rank_of(s.card)] = 1.0
         out[at.amount + amount_due(s) - MIN_AMOUNT] = 1.0
     observe_deck(s, seat, at, out)

@@ -43,23 +43,13 @@ from card_envs.games.ice_points.state import (
 )
 from card_envs.kernels.jit import jit
 from card_envs.kernels.rng import shuffle
+from card_envs.kernels.seats import left_of, right_of, seat_after
 from card_envs.kernels.state import TERMINATED, rank_by_score
 
 
 @jit
 def rank_of(card):
     return card // NUM_SUITS
-
-
-@jit
-def left_of(s, seat):
-    """The next seat clockwise."""
-    return (seat + 1) % s.num_players
-
-
-@jit
-def right_of(s, seat):
-    return (seat - 1) % s.num_players
 
 
 # --- chance ---------------------------------------------------------------------------------------------------------
@@ -151,7 +141,7 @@ def count_points(s, owner):
 @jit
 def partner_of(s, seat, partner):
     """Whose pieces `partner` means for this seat: 0 is the centre, k is opponent-k."""
-    return CENTRE if partner == 0 else (seat + partner) % s.num_players
+    return CENTRE if partner == 0 else seat_after(s, seat, partner)
 
 
 @jit

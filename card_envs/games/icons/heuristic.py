@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from card_envs.games.icons.observation import count_unseen
-from card_envs.games.icons.rules import open_card, seat_after
+from card_envs.games.icons.rules import open_card
 from card_envs.games.icons.state import (
     AHEAD,
     BANK_CARD,
@@ -48,6 +48,7 @@ from card_envs.games.icons.state import (
 )
 from card_envs.kernels.jit import jit
 from card_envs.kernels.rng import below
+from card_envs.kernels.seats import seat_after
 
 NONE = -1
 ANYBODY = -1

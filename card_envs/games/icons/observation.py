@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from card_envs.games.icons.rules import can_target, open_card, pile_place, points_with, steps_to
+from card_envs.games.icons.rules import can_target, open_card, pile_place, points_with
 from card_envs.games.icons.state import (
     AHEAD,
     BARRIER,
@@ -53,6 +53,7 @@ from card_envs.games.icons.state import (
     YOU_WITH_WILD,
 )
 from card_envs.kernels.jit import jit
+from card_envs.kernels.seats import seat_after, steps_to
 from card_envs.kernels.state import RUNNING
 
 # Speed, as the throughput benchmark repays it: scales are float32 factors, since divisions and mixed types are slow; an
@@ -123,7 +124,7 @@ def observe_seats(s, seat, at, out):
     if s.turns_left >= 0:
         out[at.last_round] = 1.0
         for k in range(n):
-            other = (seat + k) % n
+            other = seat_after(s, seat, k)
             steps = steps_to(s, s.turn, other)
             if steps == 0:
                 steps = np.int64(n)
@@ -194,7 +195,7 @@ def observe_play(s, seat, at, out):
     if s.chosen[seat] >= 0:
         out[at.chosen + s.chosen[seat]] = 1.0
     for k in range(s.num_players):
-        if s.chosen[(seat + k) % s.num_players] >= 0:
+        if s.chosen[seat_after(s, seat, k)] >= 0:
             out[at.has_chosen + k] = 1.0
 
 
@@ -394,7 +395,7 @@ def as_change(points):
 @jit
 def observe_opponents(s, seat, at, out):
     for k in range(1, s.num_players):
-        other = (seat + k) % s.num_players
+        other = seat_after(s, seat, k)
         if can_target(s, other):
             own, theirs = 0, 0
             if s.played == BARRIER or s.played == TORCH:

@@ -52,35 +52,12 @@ from card_envs.games.icons.state import (
 )
 from card_envs.kernels.jit import jit
 from card_envs.kernels.rng import below, shuffle
+from card_envs.kernels.seats import left_of, right_of, seat_after, steps_to
 from card_envs.kernels.state import TERMINATED, TRUNCATED, rank_by_score
 
 # Who sees a card that enters or leaves a hand, besides its holder: a seat, or one of these.
 NOBODY = -1
 ALL = -2
-
-
-@jit
-def left_of(s, seat):
-    """The next seat clockwise."""
-    return seat + 1 if seat + 1 < s.num_players else 0
-
-
-@jit
-def right_of(s, seat):
-    return seat - 1 if seat > 0 else s.num_players - 1
-
-
-@jit
-def seat_after(s, seat, steps):
-    """The seat that many steps clockwise, fewer than there are seats."""
-    other = seat + steps
-    return other if other < s.num_players else other - s.num_players
-
-
-@jit
-def steps_to(s, seat, other):
-    """How many steps clockwise `other` sits from `seat`."""
-    return other - seat if other >= seat else other - seat + s.num_players
 
 
 # --- chance ---------------------------------------------------------------------------------------------------------

@@ -9,9 +9,10 @@ from __future__ import annotations
 import numpy as np
 
 from card_envs.games.micons.observation import num_with, top_chance, top_trait
-from card_envs.games.micons.rules import has, left_of, num_cards, trait_to_match
+from card_envs.games.micons.rules import has, num_cards, trait_to_match
 from card_envs.games.micons.state import ACCEPT, DRAW, DRAWN, KEEP, NUM_TRAITS, REJECT, VOTE
 from card_envs.kernels.jit import jit
+from card_envs.kernels.seats import left_of, seat_after
 
 # What a card is worth to play, in chances to match on the next turn; found by measuring.
 OTHER_WINS = 1.0
@@ -84,7 +85,7 @@ def value_of_playing(s, card):
     chance[s.back[card]] = 1.0
     value = 0.0
     for k in range(1, s.num_players):
-        seat = (s.turn + k) % s.num_players
+        seat = seat_after(s, s.turn, k)
         after = np.zeros(NUM_TRAITS)
         for trait in range(NUM_TRAITS):
             if chance[trait] > 0.0:

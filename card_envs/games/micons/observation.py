@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from card_envs.games.micons.rules import can_be_argued, can_play, has, left_of, matches, num_cards, trait_to_match
+from card_envs.games.micons.rules import can_be_argued, can_play, has, matches, num_cards, trait_to_match
 from card_envs.games.micons.state import (
     ACCEPTED,
     BY_VOTE,
@@ -22,14 +22,8 @@ from card_envs.games.micons.state import (
     VOTE,
 )
 from card_envs.kernels.jit import jit
+from card_envs.kernels.seats import left_of, steps_to
 from card_envs.kernels.state import RUNNING
-
-
-@jit
-def steps_to(s, seat, other):
-    """How many seats clockwise from `seat` the other one sits."""
-    steps = np.int64(other) - seat
-    return steps + (steps < 0) * s.num_players
 
 
 @jit

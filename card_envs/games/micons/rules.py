@@ -25,18 +25,13 @@ from card_envs.games.micons.state import (
 )
 from card_envs.kernels.jit import jit
 from card_envs.kernels.rng import below, shuffle
+from card_envs.kernels.seats import left_of
 from card_envs.kernels.state import RUNNING, TERMINATED, TRUNCATED, rank_by_score
 
 
 @jit
 def num_cards(s):
     return s.where.shape[0]
-
-
-@jit
-def left_of(s, seat):
-    """The next seat clockwise."""
-    return seat + 1 if seat + 1 < s.num_players else 0
 
 
 @jit
