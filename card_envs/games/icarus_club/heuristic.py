@@ -18,9 +18,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from card_envs.games.icarus_club.evaluate import FIRST_BITS, NOBODY, SEAT_BITS, UNIT, WORTH, standing, taker
 from card_envs.games.icarus_club.odds import HOW_MANY, LETS_STAND, cards_of, known_cards, sum_of_chances
 from card_envs.games.icarus_club.rules import follow_suit, suit_of
+from card_envs.games.icarus_club.samples import FIRST_BITS, NOBODY, SEAT_BITS, UNIT, WORTH, standing, taker
 from card_envs.games.icarus_club.state import (
     LANE_1,
     MAX_PILES,

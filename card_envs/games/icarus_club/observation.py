@@ -20,6 +20,7 @@ from card_envs.games.icarus_club.rules import (
     most_earnings,
     rank_of,
     suit_of,
+    sum_after_round,
     trick_winner,
 )
 from card_envs.games.icarus_club.state import (
@@ -103,10 +104,8 @@ def observe_seats(s, seat, at, out):
 
 @jit
 def standing(s, seat, most):
-    """The seat's sum if the round ended now (R2); after the end of the game simply its sum."""
-    if s.end != RUNNING or s.earnings[seat] == most:
-        return np.int64(s.score[seat])
-    return np.int64(s.score[seat]) + s.earnings[seat]
+    """The seat's sum if the round ended now; after the end of the game simply its sum."""
+    return np.int64(sum_after_round(s, seat, most) if s.end == RUNNING else s.score[seat])
 
 
 @jit

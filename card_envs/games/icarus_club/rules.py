@@ -235,12 +235,17 @@ def most_earnings(s):
 
 
 @jit
+def sum_after_round(s, seat, most):
+    """R2: what the seat has if the round ends with these earnings, of which `most` are the highest."""
+    return s.score[seat] + (s.earnings[seat] if s.earnings[seat] != most else 0)
+
+
+@jit
 def end_round(s):
     """R1-R4, V4. Here `s.start` is who would have led the next trick."""
     most = most_earnings(s)
     for seat in range(s.num_players):
-        if s.earnings[seat] != most:
-            s.score[seat] += s.earnings[seat]  # R2
+        s.score[seat] = sum_after_round(s, seat, most)
     while s.earnings[s.start] != most:
         s.start = left_of(s, s.start)  # R3
     s.rounds += 1

@@ -1,7 +1,7 @@
-"""What the hand-written player of The Icarus Club reckons for each of the ways that it imagines.
+"""What the hand-written player of The Icarus Club reckons for each sample: one way in which the round may go on.
 
-It does so for many of them with every choice. So the cards that all seats take in one way are one number, `SEAT_BITS`
-bits for each seat, and nothing here has branches: in a loop over ways the compiler takes many at once.
+It does so for many of them with every choice. So the cards that all seats take in one are one number, `SEAT_BITS`
+bits for each seat, and nothing here has branches: in a loop over samples the compiler takes many at once.
 """
 
 from __future__ import annotations
