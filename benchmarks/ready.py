@@ -22,11 +22,11 @@ class ReadyVecEnv(VecEnv):
         super().__init__(num_envs, *seat_spaces(game))
         source, rng = CardVecEnv(game, num_envs, seed=0), np.random.default_rng(0)
         observation = source.reset()
-        self._steps: list[tuple[Any, ...]] = []
+        self._steps: list[tuple[VecEnvObs, list[Any], VecEnvStepReturn]] = []
         for _ in range(length):
             masks = source.action_masks()
             result = source.step((rng.random(masks.shape) * masks).argmax(axis=1))
-            self._steps.append((observation, list(masks), *result[1:]))
+            self._steps.append((observation, list(masks), result))
             observation = result[0]
         self._at = 0
 
@@ -38,7 +38,7 @@ class ReadyVecEnv(VecEnv):
         self._at = (self._at + 1) % len(self._steps)
 
     def step_wait(self) -> VecEnvStepReturn:
-        observation, _, rewards, dones, infos = self._steps[self._at]
+        observation, _, (_, rewards, dones, infos) = self._steps[self._at]
         return observation, rewards, dones, infos
 
     def close(self) -> None:

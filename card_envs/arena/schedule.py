@@ -24,10 +24,11 @@ import numpy.typing as npt
 from card_envs.arena.match import Games, play_games, rotated, rotations
 from card_envs.arena.records import record_of
 from card_envs.games.game import Game
-from card_envs.policies import BuiltInPolicy, LookAheadPolicy, make_policy
+from card_envs.policies import BuiltInPolicy, make_policy
 from card_envs.policies.agent import Agent, model_file
 from card_envs.policies.base import Policy
 from card_envs.policies.external import TimedPolicy
+from card_envs.policies.search import LookAheadPolicy
 
 MANY_DEALS, FEW_DEALS = 256, 8  # deals of a part: with fast policies only, with a slow one
 

@@ -62,7 +62,7 @@ def t95(degrees: int) -> float:
         (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384,
         (79 * z**9 + 776 * z**7 + 1482 * z**5 - 1920 * z**3 - 945 * z) / 92160,
     )
-    return sum(term / degrees**k for k, term in enumerate(terms))
+    return float(sum(term / degrees**k for k, term in enumerate(terms)))
 
 
 def estimate(by_deal: npt.NDArray[np.float64], span: float = 2.0) -> Estimate:

@@ -27,9 +27,10 @@ def choices(seed: int) -> np.random.Generator:
 def observe(env: Env, agent: str) -> dict[str, Array]:
     """What `agent` sees; every seat may look at any time, so an error is a broken promise."""
     try:
-        return env.observe(agent)
+        seen: dict[str, Array] = env.observe(agent)
     except Exception as error:
         raise AssertionError(f"check_observe: observe({agent!r}) raises {error!r}") from error
+    return seen
 
 
 def choose(observation: Any, rng: np.random.Generator) -> int:

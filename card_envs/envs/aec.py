@@ -101,7 +101,8 @@ class ActionSpace(gymnasium.spaces.Discrete):
         if type(mask) is np.ndarray and mask.dtype == np.int8 and mask.shape == (self.n,) and not args and not kwargs:
             legal = mask.nonzero()[0]
             if len(legal) and mask.tobytes().count(1) == len(legal):
-                return self.start + legal[self.np_random.integers(len(legal))]
+                action: np.int64 = self.start + legal[self.np_random.integers(len(legal))]
+                return action
         return super().sample(mask, *args, **kwargs)
 
 
@@ -176,7 +177,7 @@ class CardGameEnv(AECEnv[str, dict[str, npt.NDArray[Any]], int]):
     def phase(self) -> str:
         """What the seat to act is asked."""
         self._require_start()
-        return self.game.phases[self._states[0].phase]
+        return self.game.phases[int(self._states[0].phase)]
 
     # --- playing ---
 

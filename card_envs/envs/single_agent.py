@@ -114,7 +114,7 @@ class SingleAgentEnv(gymnasium.Env[npt.NDArray[np.float32], np.int64]):
 
     def action_masks(self) -> npt.NDArray[np.int8]:
         """The mask of the present decision, a fresh int8 (A,), 1 = legal; all ones after the end."""
-        return self._learner.action_mask[0].copy()
+        return np.array(self._learner.action_mask[0])
 
     @property
     def num_illegal_actions(self) -> int:

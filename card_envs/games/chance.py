@@ -81,7 +81,7 @@ class Draw(Chance):
         return len(self.names)
 
     def to_json(self, value: npt.NDArray[np.int16]) -> str:
-        return self.names[value[0]]
+        return self.names[int(value[0])]
 
     def from_json(self, value: Any, due: npt.NDArray[np.int16], num_players: int) -> npt.NDArray[np.int16]:
         if value not in self.names:

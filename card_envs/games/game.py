@@ -297,11 +297,11 @@ class Game:
         due, drawing = np.zeros(self.max_chance_values, np.int16), state.copy()
         drawing.rng = 1  # whatever is drawn will do; a generator of zeros would never draw anything
         count = self.rules.draw_chance(drawing, due)
-        return self.chances[state.chance - 1].from_json(value, due[:count], self.num_players)
+        return self.chances[int(state.chance) - 1].from_json(value, due[:count], self.num_players)
 
     def chance_range(self, state: Any) -> int:
         """For the chance event due in `state`: k if it draws a number 0 … k - 1, all alike; 0 if it shuffles cards."""
-        return self.chances[state.chance - 1].outcomes(self.num_players)
+        return self.chances[int(state.chance) - 1].outcomes(self.num_players)
 
     def deck_runs(self, num_cards: int) -> list[int]:
         """The lengths of the runs of a deck of `num_cards` within which the order of cards makes no difference.

@@ -66,12 +66,12 @@ class RecordedGame:
 
     @property
     def phase(self) -> str:
-        return self.game.phases[self.state.phase]
+        return self.game.phases[int(self.state.phase)]
 
     @property
     def chance(self) -> str:
         """The kind of chance event that is due, "" for none."""
-        return self.game.chance_kinds[self.state.chance]
+        return self.game.chance_kinds[int(self.state.chance)]
 
     def action_mask(self) -> npt.NDArray[np.int8]:
         """A fresh int8 (A,) with 1 for what the seat to act may do; zeros after the end or while chance is due."""
@@ -118,7 +118,7 @@ class RecordedGame:
         """Every seat's return, float64 (players,); zeros while the game runs."""
         out = np.zeros((1, self.game.num_players))
         self.kernels.returns(self.states, np.zeros(1, np.int64), out)
-        return out[0]
+        return out.ravel()
 
     def render(self, seat: int | None = None) -> str:
         """The table as text: everything, or what `seat` may know."""

@@ -95,7 +95,8 @@ def game_class(name: str) -> type[Game]:
         return _registered[name]
     if name in BUILT_IN:
         module, _, attribute = BUILT_IN[name].partition(":")
-        return getattr(importlib.import_module(module), attribute)
+        built_in: type[Game] = getattr(importlib.import_module(module), attribute)
+        return built_in
     return _load(name)
 
 

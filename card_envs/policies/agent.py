@@ -26,12 +26,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from card_envs.errors import CardEnvsError
+from card_envs.errors import CardEnvsError, PolicyError
 from card_envs.files import atomic_write
 from card_envs.games.game import Game
 from card_envs.kernels import batch
 from card_envs.kernels.network import Networks
-from card_envs.policies.base import Decisions, PolicyError
+from card_envs.policies.base import Decisions
 
 FORMAT = 1
 SUFFIX = ".safetensors"

@@ -65,7 +65,8 @@ def as_policy(thing: Any, name: str | None = None) -> Policy:
     """
     if not isinstance(thing, type):
         if callable(getattr(thing, "act", None)):
-            return thing
+            policy: Policy = thing
+            return policy
         if callable(getattr(thing, "predict", None)):
             return PredictPolicy(thing, name or type(thing).__name__)
         if callable(thing):

@@ -60,7 +60,7 @@ class OptionScorer(nn.Module):
         """Logits, (k, A), of observations, (k, O)."""
         observation = features[:, : self.size]
         summary = self.summary(observation)
-        logits = self.unscored(self.activation(summary))
+        logits: torch.Tensor = self.unscored(self.activation(summary))
         for segment, describe in zip(self.options, self.describe, strict=True):
             first_action = segment.first_action or 0
             table = observation[:, segment.start : segment.start + segment.size].reshape(-1, *segment.shape)
@@ -75,7 +75,8 @@ class OptionScorer(nn.Module):
         return logits
 
     def forward_critic(self, features: torch.Tensor) -> torch.Tensor:
-        return self.critic(features[:, : self.size])
+        value: torch.Tensor = self.critic(features[:, : self.size])
+        return value
 
 
 def perceptron(size: int, widths: list[int], activation_fn: type[nn.Module]) -> nn.Sequential:

@@ -70,7 +70,7 @@ class LookAheadPolicy:
 
     def act(self, decisions: Decisions) -> npt.NDArray[np.int64]:
         """The action with the best mean return (`mc`) or the most simulations (`search`) for each decision."""
-        actions = decisions.action_mask.argmax(axis=1)
+        actions: npt.NDArray[np.int64] = decisions.action_mask.argmax(axis=1)
         open_ = np.flatnonzero(decisions.action_mask.sum(axis=1) > 1)
         parts = np.array_split(open_, max(1, -(-len(open_) // CHUNK)))
 

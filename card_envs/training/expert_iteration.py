@@ -225,7 +225,8 @@ def loss_of(network: Network, game: Game, recipe: Recipe, labels: Labels) -> tor
     advantage = (prob * (value - even[:, None])).masked_fill(~mask, 0.0).sum(dim=1)
     entropy = -(prob * log_prob).masked_fill(~mask, 0.0).sum(dim=1)
     critic_loss = nn.functional.mse_loss(critic, (prob.detach() * value).sum(dim=1))
-    return recipe.vf_coef * critic_loss - advantage.mean() - recipe.ent_coef * entropy.mean()
+    loss: torch.Tensor = recipe.vf_coef * critic_loss - advantage.mean() - recipe.ent_coef * entropy.mean()
+    return loss
 
 
 @torch.no_grad()

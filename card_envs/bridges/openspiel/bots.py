@@ -67,7 +67,7 @@ class OpenSpielBotPolicy:
         self._make_bot = make_bot
 
     def act(self, decisions: Decisions) -> npt.NDArray[np.int64]:
-        actions = decisions.action_mask.argmax(axis=1)
+        actions: npt.NDArray[np.int64] = decisions.action_mask.argmax(axis=1)
         for i in np.flatnonzero(decisions.action_mask.sum(axis=1) > 1):
             random_state = np.random.RandomState(int(decisions.uniform[i] * 2**32))
             row = int(decisions.rows[i])

@@ -44,7 +44,8 @@ def spiel_game(game: Game, *, skip_forced: bool = False) -> CardGame:
             raise CardEnvsError(f"{game.name}: OpenSpiel has no parameter for this {name!r}; load it by its path")
         parameters[name] = game.option_table[name].stand_ins.get(value, value)
     register(game.name)
-    return pyspiel.load_game(spiel_name(game.name), parameters)
+    loaded: CardGame = pyspiel.load_game(spiel_name(game.name), parameters)
+    return loaded
 
 
 class CardState(pyspiel.State):
@@ -76,7 +77,7 @@ class CardState(pyspiel.State):
         return f"{moment.play.game.chance_kinds[moment.states['chance'][0]]} {moment.outcome_name(action)}"
 
     def returns(self) -> list[float]:
-        return self._moment.play.paid(self._moment.states).tolist()
+        return list(map(float, self._moment.play.paid(self._moment.states)))
 
     def resample_from_infostate(self, player_id: int, probability_sampler: Callable[[], float]) -> CardState:
         """Another state that `player_id` can't tell from this one; its chance is drawn with the sampler.
@@ -86,7 +87,7 @@ class CardState(pyspiel.State):
         """
         if self._moment.player < 0:
             raise CardEnvsError(f"{self._moment.play.game.name}: a state is redrawn at decisions only")
-        state = self.clone()
+        state: CardState = self.clone()
         state._moment = self._moment.redrawn(player_id, seed_words(int(probability_sampler() * 2**53), 1)[0])
         return state
 

@@ -64,7 +64,7 @@ class Play:
     def paid(self, states: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
         out = np.zeros((1, self.game.num_players))
         self.kernels.returns(states, np.zeros(1, np.int64), out)
-        return out[0]
+        return out.ravel()
 
     def deck(self, states: npt.NDArray[Any]) -> list[int]:
         """The cards that the due chance event shuffles, in ascending order; none if it draws a number."""
