@@ -18,7 +18,7 @@ from card_envs.envs.aec import checked_choice, checked_game
 from card_envs.errors import CardEnvsError
 from card_envs.games.game import Game
 from card_envs.kernels.rng import seed_words
-from card_envs.kernels.seating import seat_players
+from card_envs.kernels.seats import seat_players
 from card_envs.kernels.state import TRUNCATED
 from card_envs.policies import Policy, make_policy
 from card_envs.policies.game_batch import CALLER, GameBatch, Views, aligned_empty
