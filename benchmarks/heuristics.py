@@ -1,7 +1,7 @@
 """How strong the hand-written players are, for every game and player count: `python -m benchmarks.heuristics`.
 
 One alone among random players and one random player alone among them: mean return and share of wins with 95% intervals,
-every deal from every seat. For Icons also what its memory is worth, against `Forgetful`. Prints Markdown tables.
+every deal from every seat. Prints a Markdown table.
 """
 
 from __future__ import annotations
@@ -9,10 +9,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
 
-import numpy as np
-import numpy.typing as npt
 from tqdm import tqdm
 
 from card_envs.arena.match import play_one_among
@@ -20,32 +17,7 @@ from card_envs.arena.statistics import Estimate, estimate
 from card_envs.cli.common import run, whole
 from card_envs.games import game_class, list_games, make_game, player_counts
 from card_envs.games.game import Game
-from card_envs.games.icons.state import COPIES, NUM_SLOTS
-from card_envs.policies import Decisions, Policy, make_policy
-
-
-class Forgetful:
-    """The hand-written player of Icons without its memory: it knows of the bank and of other hands only what lies open.
-
-    Alone among random players it does what good players without a memory do; the hand-written player, alone among such,
-    shows what remembering is worth.
-    """
-
-    name = "forgetful"
-
-    def __init__(self, game: Game) -> None:
-        self.heuristic = make_policy("heuristic", game)
-
-    def act(self, decisions: Decisions) -> npt.NDArray[np.int64]:
-        states, rows = decisions.states[decisions.rows], np.arange(len(decisions.rows))
-        seats, flipped = states["player"], states["flipped"]
-        states["slot_known"][rows, seats] = np.arange(NUM_SLOTS) == flipped[:, None]
-        states["at_least"][rows, seats] = 0
-        states["at_most"][rows, seats] = COPIES
-        rngs = decisions.rngs[decisions.rows]
-        actions = self.heuristic.act(replace(decisions, states=states, rows=rows, rngs=rngs))
-        decisions.rngs[decisions.rows] = rngs
-        return actions
+from card_envs.policies import Policy, make_policy
 
 
 def alone(game: Game, one: Policy, others: Policy, games: int, seed: int = 0) -> tuple[Estimate, Estimate]:
@@ -61,7 +33,7 @@ def share(wins: Estimate) -> str:
 def heuristics(args: argparse.Namespace) -> None:
     chosen = [game_class(name).name for name in args.games or list_games()]
     counts = [(name, n) for name in chosen for n in player_counts(name)]
-    rows, memory_rows = [], []
+    rows = []
     with tqdm(total=len(counts), unit="tables", disable=None, dynamic_ncols=True) as bar:
         for name, n in counts:
             game = make_game(name, n)
@@ -69,19 +41,10 @@ def heuristics(args: argparse.Namespace) -> None:
             gain, wins = alone(game, heuristic, random, args.num_games)
             loss, _ = alone(game, random, heuristic, args.num_games)
             rows.append(f"| {game.title.partition(':')[0]} | {n} | {gain} | {share(wins)} | {1 / n:.1%} | {loss} |")
-            if name == "icons_v0":
-                forgetful = Forgetful(game)
-                without = share(alone(game, forgetful, random, args.num_games)[1])
-                among_such = share(alone(game, heuristic, forgetful, args.num_games)[1])
-                memory_rows.append(f"| {n} | {without} | {among_such} | {1 / n:.1%} |")
             bar.update()
     print("| game | players | heuristic among random: mean return | share of wins | fair | random among heuristic |")
     print("|---|---|---|---|---|---|")
     print("\n".join(rows))
-    if memory_rows:
-        print("\n| Icons, players | without memory, among random: share of wins | heuristic among such | fair |")
-        print("|---|---|---|---|")
-        print("\n".join(memory_rows))
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -90,7 +53,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("games", nargs="*", metavar="GAME", help="default: all four")
+    parser.add_argument("games", nargs="*", metavar="GAME", help="default: all")
     parser.add_argument(
         "--num-games", type=whole(1, 10_000_000), default=10_000, help="games for each figure (default: %(default)s)"
     )

@@ -1,8 +1,7 @@
 """Makes the reference results: `python -m benchmarks.reference` writes `benchmarks/results/`.
 
-For every game and a few player counts a tournament of the built-in policies, and for the search how it grows stronger
-with its simulations, alone among heuristics. It takes half an hour or more on two cores; stopped, it goes on where it
-was.
+`reference.toml` lists what is played: tournaments of the built-in policies, and how the search grows stronger with its
+simulations, alone among heuristics. It takes half an hour or more on two cores; stopped, it goes on where it was.
 """
 
 from __future__ import annotations
@@ -10,6 +9,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -28,20 +28,9 @@ from card_envs.games import make_game
 from card_envs.machine import machine
 from card_envs.policies import make_policy
 
+PLAYED = Path(__file__).resolve().with_name("reference.toml")
 RESULTS_FOLDER = Path(__file__).resolve().parent / "results"
 POLICIES = ("random", "heuristic", "search:200")
-#: game, players, games of every line-up
-TOURNAMENTS = (
-    ("icarus_club", 3, 60),
-    ("icarus_club", 4, 120),
-    ("icons", 3, 120),
-    ("micons", 2, 1000),
-    ("micons", 4, 1000),
-    ("ice_points", 5, 500),
-    ("ice_points", 8, 500),
-)
-#: game, players, deals
-GROWTH = (("icarus_club", 4, 150), ("icons", 3, 150), ("micons", 3, 400))
 SIMULATIONS = (50, 200, 800)
 
 
@@ -49,9 +38,10 @@ def reference(args: argparse.Namespace) -> None:
     folder = Path(args.out)
     folder.mkdir(parents=True, exist_ok=True)
     pages = [f"{machine(PACKAGES)} · seed {args.seed}", ""]
-    for name, n, games in TOURNAMENTS:
-        pages += ["```", tournament(folder, name, n, games, args.seed), "```", ""]
-    rows = [row for name, n, deals in GROWTH for row in growth(folder, name, n, deals, args.seed)]
+    played = tomllib.loads(PLAYED.read_text("utf-8"))
+    for one in played["tournaments"]:
+        pages += ["```", tournament(folder, **one, seed=args.seed), "```", ""]
+    rows = [row for one in played["growth"] for row in growth(folder, **one, seed=args.seed)]
     pages += [
         "One seat with a search among heuristics: mean return with its 95% interval, by simulations a decision.",
         "",
@@ -68,12 +58,12 @@ def reference(args: argparse.Namespace) -> None:
     print(f"{folder / 'README.md'}")
 
 
-def tournament(folder: Path, name: str, n: int, games: int, seed: int) -> str:
+def tournament(folder: Path, game: str, players: int, games: int, seed: int) -> str:
     """Plays one tournament, or goes on with it, unless its results are there; returns its table."""
-    path, table, part = (folder / f"{name}-{n}.{kind}" for kind in ("json", "txt", "part"))
+    path, table, part = (folder / f"{game}-{players}.{kind}" for kind in ("json", "txt", "part"))
     if not path.exists():
-        plan = make_plan(make_game(name, n), POLICIES, games, seed=seed)
-        with tqdm(total=num_games(plan), unit="games", desc=f"{name} {n}", disable=None) as bar:
+        plan = make_plan(make_game(game, players), POLICIES, games, seed=seed)
+        with tqdm(total=num_games(plan), unit="games", desc=f"{game} {players}", disable=None) as bar:
             result = run_plan(
                 plan,
                 folder=part,
@@ -90,19 +80,19 @@ def tournament(folder: Path, name: str, n: int, games: int, seed: int) -> str:
     return table.read_text("utf-8").rstrip()
 
 
-def growth(folder: Path, name: str, n: int, deals: int, seed: int) -> list[dict[str, Any]]:
+def growth(folder: Path, game: str, players: int, deals: int, seed: int) -> list[dict[str, Any]]:
     """One searching seat among heuristics, for each number of simulations, unless the results are there."""
-    path = folder / f"{name}-{n}-growth.json"
+    path = folder / f"{game}-{players}-growth.json"
     rows: list[dict[str, Any]] = json.loads(path.read_text("utf-8")) if path.exists() else []
-    game = make_game(name, n)
+    table = make_game(game, players)
     for simulations in SIMULATIONS[len(rows) :]:
-        search, heuristic = make_policy(f"search:{simulations}", game), make_policy("heuristic", game)
-        returns, wins = play_one_among(game, search, heuristic, deals, seed=seed)
+        search, heuristic = make_policy(f"search:{simulations}", table), make_policy("heuristic", table)
+        returns, wins = play_one_among(table, search, heuristic, deals, seed=seed)
         own = estimate(returns)
         rows.append(
             {
-                "game": game.name,
-                "players": n,
+                "game": table.name,
+                "players": players,
                 "simulations": simulations,
                 "deals": deals,
                 "mean": own.mean,
@@ -110,7 +100,7 @@ def growth(folder: Path, name: str, n: int, deals: int, seed: int) -> list[dict[
                 "win_share": float(wins.mean()),
             }
         )
-        print(f"{name} {n}: search:{simulations} among heuristics {own}", file=sys.stderr)
+        print(f"{game} {players}: search:{simulations} among heuristics {own}", file=sys.stderr)
         with atomic_write(path) as file:
             json.dump(rows, file, indent=2)
     return rows

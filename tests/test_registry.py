@@ -23,6 +23,10 @@ VERSION_MODULES = {PACKAGE / f"{name}.py" for name in registry.BUILT_IN}
 OUTSIDE = sorted(
     path for path in PACKAGE.rglob("*.py") if PACKAGE / "games" not in path.parents and path not in VERSION_MODULES
 )
+ROOT = Path(__file__).resolve().parents[1]
+ABOUT_ONE_GAME = {ROOT / "benchmarks" / "icons_memory.py"}  # and say so in their names
+MEASURING = sorted({*(ROOT / "benchmarks").glob("*.py")} - ABOUT_ONE_GAME)
+TO_COPY = sorted({*(ROOT / "training").glob("*.py"), ROOT / "examples" / "masked_ppo.py"})
 
 
 def words_of(path: Path) -> list[str]:
@@ -46,12 +50,21 @@ def words_of(path: Path) -> list[str]:
     return words
 
 
-@pytest.mark.parametrize("path", OUTSIDE, ids=lambda path: str(path.relative_to(PACKAGE)))
-def test_nobody_outside_the_games_names_one(path):
+def named_in(path: Path) -> list[str]:
+    """The words that name a built-in game."""
     names = "|".join([*map(short_name, registry.BUILT_IN), "IcarusClub", "Icons", "Micons", "IcePoints"])
-    named = [word for word in words_of(path) if re.search(rf"(?<![A-Za-z])({names})(?![a-z])", word)]
-    shown = [word for word in named if not word.startswith("env_config has no 'game'")]  # a message with an example
+    return [word for word in words_of(path) if re.search(rf"(?<![A-Za-z])({names})(?![a-z])", word)]
+
+
+@pytest.mark.parametrize("path", [*OUTSIDE, *MEASURING], ids=lambda path: str(path.relative_to(ROOT)))
+def test_nobody_outside_the_games_names_one(path):
+    shown = [word for word in named_in(path) if not word.startswith("env_config has no 'game'")]  # has an example
     assert not shown
+
+
+@pytest.mark.parametrize("path", TO_COPY, ids=lambda path: path.name)
+def test_a_script_to_copy_names_the_one_game_that_it_shows_and_lists_none(path):
+    assert len(named_in(path)) <= 1
 
 
 def test_built_in_games_come_first_and_are_found_by_both_names():

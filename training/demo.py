@@ -16,11 +16,11 @@ from pathlib import Path
 from card_envs.cli import main as card_envs
 from card_envs.cli.common import run
 from card_envs.cli.train import FRESH_DEALS
+from card_envs.games import list_games, short_name
 from card_envs.training.run import read_run, start
 from card_envs.training.settings import CONFIGS, load_config
 
 GAME = "icons"
-OTHERS = ("icarus_club", "micons", "ice_points")
 
 
 def free_folder(path: Path) -> Path:
@@ -56,7 +56,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     if not code:
         print(f"\nLook at:        {folder / 'tournament' / 'report.html'}")
         print(f"Watch a game:   {command()} replay {folder / 'tournament' / 'games.jsonl'}")
-        for k, game in enumerate(OTHERS):
+        others = [game for game in map(short_name, list_games()) if game != GAME]
+        for k, game in enumerate(others):
             print(f"{'' if k else 'Train others:':<16}{command()} train {game}")
         print(f"                (settings: {CONFIGS.name}/*.yaml; each run ends with its table)")
         print(f"The whole demo took {time.perf_counter() - began:.0f} seconds.")

@@ -406,7 +406,8 @@ def test_card_options_show_what_is_held_and_what_the_asked_player_may_hold():
 )
 def test_what_the_hand_written_player_remembers_wins_games(n, good, better):
     """Without its memory it is good among random players; with it, it is far better than fair among such good ones."""
-    from benchmarks.heuristics import Forgetful, alone
+    from benchmarks.heuristics import alone
+    from benchmarks.icons_memory import Forgetful
     from card_envs.policies import make_policy
 
     game = Icons(n)
@@ -415,8 +416,17 @@ def test_what_the_hand_written_player_remembers_wins_games(n, good, better):
     assert alone(game, heuristic, forgetful, 400)[1].low > max(better, 1 / n)
 
 
+def test_what_memory_is_worth_comes_as_a_table(capsys):
+    from benchmarks import icons_memory
+
+    assert icons_memory.main(["--num-games", "16"]) == 0
+    rows = [line.strip("| ").split(" | ") for line in capsys.readouterr().out.splitlines()[2:]]
+    assert [int(row[0]) for row in rows] == [*range(2, 9)]
+    assert all(row[i].count("% ± ") == 1 for row in rows for i in (1, 2))
+
+
 def test_a_player_without_memory_knows_what_lies_open_and_nothing_else():
-    from benchmarks.heuristics import Forgetful
+    from benchmarks.icons_memory import Forgetful
 
     tables = deal(Icons(3), 50, 3)
     forgetful, compared = Forgetful(tables.game), 0
