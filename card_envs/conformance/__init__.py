@@ -25,7 +25,7 @@ from pettingzoo.utils.env import AECEnv
 from card_envs.conformance.code import check_game_code
 from card_envs.conformance.copies import check_copies
 from card_envs.conformance.ends import check_end, check_rewards
-from card_envs.conformance.leaks import check_game_leak, check_leak
+from card_envs.conformance.leaks import check_game_leak, check_game_resample, check_leak
 from card_envs.conformance.masks import check_legality, check_masks, check_spaces
 from card_envs.conformance.playing import Env
 from card_envs.conformance.records import check_game_record, check_record
@@ -52,6 +52,7 @@ __all__ = [
     "check_game_leak",
     "check_game_play",
     "check_game_record",
+    "check_game_resample",
     "check_infos",
     "check_leak",
     "check_legality",
@@ -88,6 +89,7 @@ GAME_CHECKS: tuple[Callable[..., None], ...] = (
     check_game_chance,
     check_game_play,
     check_game_leak,
+    check_game_resample,
     check_game_record,
 )
 

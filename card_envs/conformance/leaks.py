@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import numpy as np
 
 from card_envs.conformance.comparing import Array, demand, difference, place
@@ -12,6 +14,7 @@ from card_envs.kernels import batch
 from card_envs.kernels.rng import seed_words
 from card_envs.policies.game_batch import GameBatch
 
+_MANY, _OFTEN = 6_000, 20  # states met so often and never drawn: by chance in one of a million
 _SHORT = 12  # a game of so few decisions is looked at in all of them
 
 
@@ -56,7 +59,7 @@ def check_game_leak(game: Game, *, num_games: int = 20, seed: int = 0) -> None:
 
     At every decision and for every seat: observation, mask, the hand-written player's choice, and the public header
     fields are the same to the bit before and after. What it draws depends on nothing that the seat can't know: drawn
-    once more with the same random numbers from what was drawn, the state is the same.
+    once more with the same random numbers from what was drawn, with other chance to come, the state is the same.
 
     Prevents: observations that leak, a hand-written player that looks at others' cards, searches that start from
     impossible deals.
@@ -70,6 +73,7 @@ def check_game_leak(game: Game, *, num_games: int = 20, seed: int = 0) -> None:
             for row in rows:
                 kernels.resample(drawn, row, seat, words)
             again = drawn.copy()
+            again["rng"][rows] ^= np.uint64(4)  # what chance will bring is hidden too
             for row in rows:
                 kernels.resample(again, row, seat, used)
             same = again.tobytes() == drawn.tobytes()
@@ -90,6 +94,49 @@ def check_game_leak(game: Game, *, num_games: int = 20, seed: int = 0) -> None:
             others.advance(rows)
             check_results(name, game, others.states[rows], others.returns(rows))
     demand(changed, name, "resample changed nothing at all, so nothing was tested")
+
+
+def check_game_resample(game: Game, *, num_games: int = 20, seed: int = 0) -> None:
+    """In games so small that a seat often sees the same, `resample` draws the states that are dealt and no others.
+
+    Thousands of games are played side by side, up to their third decisions. From all in which a seat has seen the same,
+    the same random numbers give the same state; a state that is met again and again among those is drawn too, and one
+    that is drawn again and again is met. `num_games` makes no difference.
+
+    Prevents: searches that know a card because it was not drawn anew, or believe in deals that can't be.
+    """
+    name, kernels, rows = "check_game_resample", batch.for_game(game), np.arange(_MANY)
+    tables = deal(game, _MANY, seed)
+    words = seed_words(seed + 1, 1 + _MANY)
+    for _, playing in zip(range(3), decisions(tables, batch.RANDOM), strict=False):
+        seen = np.zeros((_MANY, game.layout.size), np.float32)
+        for seat in range(game.num_players):
+            kernels.observe_rows(tables.states, rows, np.full(_MANY, seat), game.layout.at, seen)
+            alike: dict[bytes, list[int]] = {}
+            for row in playing:
+                public = bytes([tables.states["player"][row], tables.states["phase"][row]])
+                alike.setdefault(seen[row].tobytes() + public, []).append(row)
+            groups = [group for group in alike.values() if len(group) >= 2 * _OFTEN]
+            for group in groups:
+                met, drawn, same = (tables.states[group] for _ in range(3))
+                for k in range(len(group)):
+                    kernels.resample(drawn, k, seat, words[1 + k])
+                    kernels.resample(same, k, seat, words[0].copy())
+                good = len(np.unique(same.view(np.uint8).reshape(len(group), -1), axis=0)) == 1
+                demand(good, name, f"what resample draws for seat {seat} depends on what that seat can't know")
+                counts = [_counted(states) for states in (met, drawn)]
+                for state, count in counts[0].items():
+                    good = count < _OFTEN or state in counts[1]
+                    demand(good, name, f"resample never draws a state for seat {seat} that was dealt {count} times")
+                for state, count in counts[1].items():
+                    good = count < _OFTEN or state in counts[0]
+                    demand(good, name, f"resample draws a state {count} times for seat {seat} that was never dealt")
+
+
+def _counted(states: Array) -> Counter[bytes]:
+    """How often each state is among these, whatever chance will bring."""
+    states["rng"] = 0
+    return Counter(state.tobytes() for state in states)
 
 
 def _check_same_answers(name: str, tables: GameBatch, drawn: Array, rows: Array) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import numba
 import pytest
 
-from card_envs.conformance import check_game_code
+from card_envs.conformance import check_game_code, check_game_leak, check_game_resample
 from card_envs.errors import CardEnvsError
 
 SOURCE = (Path(__file__).resolve().parents[2] / "examples" / "kuhn_poker" / "kuhn_poker.py").read_text("utf-8")
@@ -64,6 +64,24 @@ def kuhn_poker(tmp_path, monkeypatch):
 def test_a_mistake_is_told_with_its_place(kuhn_poker, right, wrong, message):
     with pytest.raises(AssertionError, match=f"(?s)^check_game_code: {message}"):
         check_game_code(kuhn_poker(right, wrong))
+
+
+SPLIT = "split(rng, s.rng)\n"
+REDRAW = "s.card[1 - seat] = (s.card[seat] + 1 + below(rng, 2)) % 3\n"
+
+
+@pytest.mark.parametrize(
+    ("check", "wrong", "message"),
+    [
+        (check_game_leak, REDRAW, "what resample draws for seat 0 depends on what that seat can't know"),  # same chance
+        (check_game_resample, SPLIT, "what resample draws for seat 0 depends on"),  # same card
+        (check_game_resample, f"s.card[1 - seat] = below(rng, 3)\n    {SPLIT}", "draws a state .* was never dealt"),
+        (check_game_resample, f"s.card[1 - seat] = (s.card[seat] + 1) % 3\n    {SPLIT}", "never draws a state"),
+    ],
+)
+def test_a_resample_that_draws_too_little_or_too_much_is_found(kuhn_poker, check, wrong, message):
+    with pytest.raises(AssertionError, match=f"^{check.__name__}: .*{message}"):
+        check(kuhn_poker(f"{REDRAW}    {SPLIT}", wrong))
 
 
 @pytest.mark.parametrize(
