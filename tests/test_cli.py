@@ -199,6 +199,7 @@ def test_records_that_were_written_are_replayed(game, num_players, folder, capsy
     out = capsys.readouterr().out
     assert out.endswith(f"x.jsonl: 6 games of {game}_v0, all by the rules (shown: line 4)\n")
     assert replay(records[3]).render() in out
+    assert "returns: " + ", ".join(f"{agent} {paid:g}" for agent, paid in records[3]["returns"].items()) in out
     shown = [line for line in out.split("\n") if line[:5].strip().isdigit()]
     assert len(shown) >= len(records[3]["events"])
     assert all(f"       {line}\n" in out for line in records[3].get("event_log", []))

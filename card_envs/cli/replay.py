@@ -34,4 +34,6 @@ def main(args: argparse.Namespace) -> None:
     for happened in shown.game.event_log(shown.state):
         print(f"       {happened}")
     print(shown.render())
-    print(f"\n{args.file}: {count} games of {', '.join(sorted(kinds))}, all by the rules (shown: line {args.line})")
+    paid = ", ".join(f"{agent} {value:g}" for agent, value in zip(shown.game.agents, shown.returns(), strict=True))
+    print(f"\nreturns: {paid}")
+    print(f"{args.file}: {count} games of {', '.join(sorted(kinds))}, all by the rules (shown: line {args.line})")
