@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import card_envs
+from card_envs import cli
 from card_envs.envs.single_agent import SingleAgentEnv
 from card_envs.envs.vector import CardVectorEnv
 from card_envs.errors import CardEnvsError
@@ -143,6 +144,14 @@ def test_an_installed_game_is_found_without_being_imported(monkeypatch):
     assert make_game("lots", 3).title == "Lots"
     with pytest.raises(CardEnvsError, match=r"'broken_v0' \(tests.no_such_module:Game\) can't be loaded: ModuleNot"):
         game_class("broken")
+
+
+def test_the_list_of_games_shows_the_others_when_one_package_is_broken(monkeypatch, capsys):
+    installed(monkeypatch, broken_v0="tests.no_such_module:Game", lots_v0="tests.lots:Lots")
+    assert cli.main(["games"]) == 2
+    told = capsys.readouterr()
+    assert "Lots" in told.out.splitlines()[-1]
+    assert told.err.startswith("error: the game 'broken_v0' (tests.no_such_module:Game) can't be loaded")
 
 
 @pytest.mark.parametrize(

@@ -83,7 +83,8 @@ def text_table(tournament: Tournament) -> str:
         cells = [str(tournament.payoff(a, b)) if a != b else "-" for b in order]
         lines.append(f"{names[a]:<{width}}" + "".join(f"  {cell:>{column}}" for cell in cells))
     means = [lineup.decisions.mean() for lineup in tournament.lineups]
-    lines += ["", f"a game took {min(means):.0f}-{max(means):.0f} decisions on average"]
+    least, most = f"{min(means):.0f}", f"{max(means):.0f}"
+    lines += ["", f"a game took {least if least == most else f'{least}-{most}'} decisions on average"]
     truncated = max(lineup.truncated.mean() for lineup in tournament.lineups)
     if truncated:
         lines[-1] += f"; up to {truncated:.2%} of a line-up's games were truncated"

@@ -50,6 +50,11 @@ def positive(text: str) -> float:
     return value
 
 
+def some_games(count: int) -> str:
+    """The number with its word: 1 game, 2 games."""
+    return f"{count} game{'' if count == 1 else 's'}"
+
+
 def add_game_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("game", metavar="GAME", help=", ".join(name.rpartition("_v")[0] for name in list_games()))
     parser.add_argument("--num-players", type=whole(1), default=None, metavar="N", help="default: the game's own")

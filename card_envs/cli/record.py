@@ -13,7 +13,7 @@ import numpy as np
 from card_envs import __version__
 from card_envs.arena.match import Games, play_games
 from card_envs.arena.records import record_of, write_records
-from card_envs.cli.common import add_game_arguments, options_of, whole
+from card_envs.cli.common import add_game_arguments, options_of, some_games, whole
 from card_envs.games import make_game
 from card_envs.kernels.rng import seed_words
 from card_envs.policies import make_policy
@@ -52,4 +52,4 @@ def main(args: argparse.Namespace) -> None:
             for i in range(games)
         ),
     )
-    print(f"{args.out}: {count} games of {game.name} with {n} players")
+    print(f"{args.out}: {some_games(count)} of {game.name} with {n} players")

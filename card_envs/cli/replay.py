@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from card_envs.arena.records import read_records, replay
-from card_envs.cli.common import whole
+from card_envs.cli.common import some_games, whole
 from card_envs.errors import CardEnvsError, RecordError
 
 
@@ -36,4 +36,4 @@ def main(args: argparse.Namespace) -> None:
     print(shown.render())
     paid = ", ".join(f"{agent} {value:g}" for agent, value in zip(shown.game.agents, shown.returns(), strict=True))
     print(f"\nreturns: {paid}")
-    print(f"{args.file}: {count} games of {', '.join(sorted(kinds))}, all by the rules (shown: line {args.line})")
+    print(f"{args.file}: {some_games(count)} of {', '.join(sorted(kinds))}, all by the rules (shown: line {args.line})")
