@@ -8,7 +8,14 @@ JOBS ?= 2
 # what `make quick` runs: rules, golden games, kernels, command line
 QUICK := tests/games tests/golden tests/kernels/test_batch.py tests/kernels/test_rng.py tests/kernels/test_state.py tests/test_cli.py
 
-.PHONY: help demo test quick test-bridges lint format bench clean
+# what `make coverage` runs in the interpreter, where kernels are measured: a few minutes instead of hours
+INTERPRETED := tests/golden $(wildcard tests/games/test_*_rules.py tests/games/test_*_observation.py) \
+	tests/games/test_ice_points_games.py tests/games/test_ice_points_text.py tests/games/test_micons_deck.py \
+	tests/games/test_icons_games.py::test_resample_keeps_what_is_known_and_draws_the_rest_evenly \
+	tests/games/test_micons_games.py::test_resample_keeps_the_open_traits_and_draws_the_rest_evenly \
+	tests/kernels/test_rng.py tests/kernels/test_state.py tests/test_kuhn_poker.py
+
+.PHONY: help demo test quick coverage test-bridges lint format bench clean
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 14
@@ -28,6 +35,11 @@ test: $(VENV)/installed  ## the whole test suite
 
 quick: $(VENV)/installed  ## the tests that tell most, under a minute once the kernels are compiled
 	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal $(QUICK)
+
+coverage: $(VENV)/installed  ## which lines and branches the tests reach: rules in the interpreter, all else as it runs
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n $(JOBS) --dist worksteal --cov --cov-report= $(INTERPRETED)
+	$(BIN)/python -m tests.warm $(JOBS)
+	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal --cov --cov-append
 
 test-bridges:  ## the programs of docs/bridges on every game, each library in an environment of its own
 	$(PYTHON) -m tests.bridges.run --jobs $(JOBS) $(BRIDGES)

@@ -926,6 +926,7 @@ def test_E5_max_turns_stops_the_game():
     assert winners(table) == []
     assert table.returns().tolist() == [0, 0, 0]
     assert table.state.score[:3].tolist() == [4, 0, 0]
+    assert "stopped after 3 turns" in table.render()
 
 
 def test_E5_a_turn_that_ends_the_game_by_its_rules_does_so():

@@ -624,3 +624,14 @@ def test_render_shows_what_a_seat_may_know():
     assert "player_0" in play(finished, "blue-hot").render()
     assert "wins" in finished.render()
     assert "being dealt" in RecordedGame(Micons(2), explicit_chance=True).render()
+
+
+def test_render_marks_a_rejected_card_an_empty_deck_and_a_stopped_game():
+    table = vote_position(3)
+    assert "?maybe-blue-red" in table.render()
+    play(table, "maybe-blue-red reject reject")
+    assert "×maybe-blue-red" in table.render()
+    hands = ["blue-hot red-hot", "red-loud hot-red"]
+    assert "empty" in position(hands, active="red-blue").render()
+    table = position(hands, active="red-blue", deck="hot-blue blue-red", max_turns=1)
+    assert "stopped after 1 turns" in play(table, "blue-hot").render()
