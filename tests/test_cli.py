@@ -112,6 +112,14 @@ def test_seed_that_is_no_number_is_refused(seed, command, capsys):
     assert "is not a whole number from 0" in refused(capsys, command, [*arguments(command), "--seed", seed])
 
 
+@pytest.mark.parametrize("number", ["0", "-1", "nan", "inf", "x", ""])
+@pytest.mark.parametrize("name", ["--until-ci", "--time-limit"])
+@pytest.mark.parametrize("command", ["tournament"], indirect=True)
+def test_number_that_is_not_above_0_is_refused(number, name, command, capsys):
+    message = refused(capsys, command, [*arguments(command), f"{name}={number}"])
+    assert message == f"argument {name}: {number!r} is not a number above 0"
+
+
 def test_missing_arguments_are_named(command, capsys):
     assert "required" in refused(capsys, command, [])
 
@@ -125,7 +133,7 @@ def test_unknown_argument_is_named(command, capsys):
     ("policy", "expected"),
     [
         ("hueristic", "unknown policy 'hueristic'; did you mean 'heuristic'?"),
-        ("runs/x", "or the path of a trained model, ending in .zip"),
+        ("runs/x", "or the path of a trained model, ending in .safetensors or .zip"),
         ("no.zip", "there is no model file 'no.zip'"),
     ],
 )

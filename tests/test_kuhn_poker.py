@@ -142,6 +142,36 @@ def test_records_are_written_and_replayed_from_the_command_line(tmp_path, monkey
     assert "kuhn_poker_v0      2 players  Kuhn poker\n" in capsys.readouterr().out
 
 
+def test_check_tells_a_game_that_keeps_its_promises_from_one_that_does_not(kuhn_poker, monkeypatch, capsys):
+    assert cli.main(["check", "kuhn_poker", "--games", "2"]) == 0
+    assert capsys.readouterr().out == "kuhn_poker_v0(num_players=2): every check passed\n"
+    build = kuhn_poker.KuhnPoker._build
+
+    def promise_less(game):
+        build(game)
+        game.max_return = 1.0
+
+    monkeypatch.setattr(kuhn_poker.KuhnPoker, "_build", promise_less)
+    assert cli.main(["check", "kuhn_poker", "--num-players", "2"]) == 2
+    out, error = capsys.readouterr()
+    assert not out
+    assert error.startswith("error: kuhn_poker_v0(num_players=2): check_")
+    assert "the game states returns from -2.0 to 1.0" in error
+    assert error.count("\n") == 1
+
+
+def test_bench_measures_whole_games_batches_and_one_environment(capsys):
+    assert cli.main(["bench", "kuhn_poker", "--num-envs", "8", "--rounds", "3", "--seconds", "0.01"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1] == "kuhn_poker_v0(num_players=2): decisions a second, median (lowest to highest)"
+    names = ("whole games in compiled code", "Gymnasium vector environment, 8 games", "PettingZoo AEC environment")
+    for line, name in zip(lines[2:], names, strict=True):
+        middle, lowest, highest = (
+            int(x.replace(",", "")) for x in re.findall(r"[\d,]+", line.removeprefix(f"  {name}"))
+        )
+        assert 0 < lowest <= middle <= highest
+
+
 def test_names_that_are_taken_or_no_ids_are_refused(kuhn_poker):
     for name in ("icons_v0", "Kuhn", "kuhn_poker", "", 3):
         with pytest.raises(CardEnvsError, match=r"another game|id with a version"):

@@ -50,8 +50,8 @@ def test_unknown_policy_names_the_nearest_and_all(name, near, game):
 
 def test_unknown_policy_far_from_all_names_all(game):
     assert refused("qwxyz", game) == (
-        "unknown policy 'qwxyz' (known: heuristic, mc:N, random, search:N); or the path of a trained model, ending in "
-        ".zip, or module:attribute"
+        "unknown policy 'qwxyz' (known: agent, heuristic, mc:N, random, search:N); or the path of a trained model, "
+        "ending in .safetensors or .zip, or module:attribute"
     )
 
 
