@@ -73,7 +73,12 @@ class _Short(reprlib.Repr):
         return repr(value) if abs(value) <= 10**20 else f"a whole number of {value.bit_length()} bits"
 
 
-shown = _Short().repr  #: a value for a message
+_short = _Short()
+
+
+def shown(value: object) -> str:
+    """A value for a message, whatever it is: one line and never long."""
+    return " ".join(_short.repr(value).split())
 
 
 def clipped(name: str) -> str:

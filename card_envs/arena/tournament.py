@@ -11,6 +11,8 @@ import contextlib
 import functools
 import itertools
 import json
+import math
+import numbers
 import os
 import time
 from collections import Counter
@@ -35,6 +37,8 @@ from card_envs.policies.base import Policy, policy_label
 
 FORMAT = "card-envs-tournament/1"
 RESULTS = "results.jsonl"
+MAX_GAMES = 10_000_000  # of a line-up (in every round of play)
+FAULTS = ("error", "loss")  # what a wrong answer of a policy is
 
 
 @dataclass(frozen=True)
@@ -212,8 +216,25 @@ def make_plan(
     """What `play_tournament` will play; its arguments are explained there.
 
     Raises:
-        CardEnvsError: fewer than two policies, or one that does not exist.
+        CardEnvsError: fewer than two policies, one that does not exist, or a number that is not allowed.
     """
+    for name, value, low, high in (
+        ("games", games, 1, MAX_GAMES),
+        ("records", records, 0, MAX_GAMES),
+        ("seed", seed, 0, math.inf),
+    ):
+        is_whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+        if not is_whole or not low <= value <= high:
+            upto = f" to {high:,}" if high < math.inf else ""
+            raise CardEnvsError(f"{name} is {shown(value)}; allowed: a whole number from {low}{upto}")
+    for name, limit in (("until_ci", until_ci), ("time_limit", time_limit)):
+        is_number = isinstance(limit, numbers.Real) and not isinstance(limit, bool)
+        if limit is not None and not (is_number and 0.0 < limit < math.inf):
+            raise CardEnvsError(f"{name} is {shown(limit)}; allowed: None or a number above 0")
+    if not isinstance(faults, str) or faults not in FAULTS:
+        raise CardEnvsError(f"faults is {shown(faults)}; allowed: {' or '.join(map(repr, FAULTS))}")
+    if isinstance(policies, (str, bytes)) or not isinstance(policies, Sequence):
+        raise CardEnvsError(f"policies are {shown(policies)}; allowed: a list of two or more")
     if len(policies) < 2:
         raise CardEnvsError(f"a tournament needs two policies or more, not {len(policies)}")
     given = tuple(os.fspath(policy) if isinstance(policy, os.PathLike) else policy for policy in policies)

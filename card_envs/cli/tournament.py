@@ -20,7 +20,7 @@ from card_envs.arena.html import write_html
 from card_envs.arena.records import write_records
 from card_envs.arena.report import text_table, write_csv, write_json, write_picture
 from card_envs.arena.statistics import MIN_DEALS
-from card_envs.arena.tournament import Tournament, make_plan, num_games, run_plan
+from card_envs.arena.tournament import FAULTS, MAX_GAMES, Tournament, make_plan, num_games, run_plan
 from card_envs.cli.common import add_game_arguments, options_of, positive, whole
 from card_envs.cli.progress import progress_bar
 from card_envs.errors import CardEnvsError
@@ -32,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_game_arguments(parser)
     parser.add_argument("policies", nargs="+", metavar="POLICY", help="two or more")
     parser.add_argument(
-        "--games", type=whole(1, 10_000_000), default=4000, help="games of every line-up (default: %(default)s)"
+        "--games", type=whole(1, MAX_GAMES), default=4000, help="games of every line-up (default: %(default)s)"
     )
     parser.add_argument(
         "--until-ci",
@@ -44,14 +44,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", metavar="DIR", help="where to write results and report")
     parser.add_argument("--resume", action="store_true", help="go on with the same tournament in --out")
     parser.add_argument(
-        "--records", type=whole(0), default=0, metavar="K", help="games of every line-up to save as records"
+        "--records", type=whole(0, MAX_GAMES), default=0, metavar="K", help="games of every line-up to save as records"
     )
     parser.add_argument("--workers", type=whole(1), metavar="N", help="processes (default: the machine's cores)")
     parser.add_argument("--backend", choices=["local", "ray"], default="local", help="default: %(default)s")
     parser.add_argument("--address", help="of a Ray cluster (default: one is started on this machine)")
     parser.add_argument(
         "--on-fault",
-        choices=["error", "loss"],
+        choices=FAULTS,
         default="error",
         help="a wrong answer (illegal action, exception, wrong shape, time-out) stops everything, or loses that game "
         "(default: %(default)s)",

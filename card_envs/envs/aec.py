@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 from pettingzoo.utils.env import AECEnv, AECIterable
 
-from card_envs.errors import CardEnvsError, IllegalActionError
+from card_envs.errors import CardEnvsError, IllegalActionError, shown
 from card_envs.games.game import Game
 from card_envs.games.recorded_game import illegal_message
 from card_envs.kernels import batch
@@ -36,14 +36,14 @@ RENDER_MODES = ("human", "ansi")
 def checked_choice(name: str, value: Any, allowed: tuple[Any, ...]) -> Any:
     """`value` if it is one of `allowed`, else an error that names them; 1 is not taken for True."""
     if not any(isinstance(value, type(one)) and value == one for one in allowed):
-        raise CardEnvsError(f"{name} is {value!r}; allowed: {', '.join(repr(v) for v in allowed)}")
+        raise CardEnvsError(f"{name} is {shown(value)}; allowed: {', '.join(repr(v) for v in allowed)}")
     return value
 
 
 def checked_game(game: Any) -> Game:
     """`game` if it is a game, and not its name."""
     if not isinstance(game, Game):
-        raise CardEnvsError(f"game is {game!r}; expected a Game: card_envs.games.make_game(NAME) makes one")
+        raise CardEnvsError(f"game is {shown(game)}; expected a Game: card_envs.games.make_game(NAME) makes one")
     return game
 
 
@@ -52,7 +52,7 @@ def checked_options(options: Any) -> Mapping[str, Any]:
     if options is None:
         return {}
     if not isinstance(options, Mapping):
-        raise CardEnvsError(f"reset's options are {options!r}; allowed: None or a dict")
+        raise CardEnvsError(f"reset's options are {shown(options)}; allowed: None or a dict")
     return options
 
 
@@ -61,7 +61,7 @@ def checked_seed(seed: Any) -> int | None:
     if seed is None:
         return None
     if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
-        raise CardEnvsError(f"seed is {seed!r}; allowed: None or a whole number from 0")
+        raise CardEnvsError(f"seed is {shown(seed)}; allowed: None or a whole number from 0")
     return int(seed)
 
 
@@ -197,17 +197,17 @@ class CardGameEnv(AECEnv[str, dict[str, npt.NDArray[Any]], int]):
         seed = checked_seed(seed)
         handed_in = checked_options(options).get("chance", ())
         if not isinstance(handed_in, (list, tuple)):
-            raise CardEnvsError(f"options['chance'] is a list of [KIND, VALUE], not {handed_in!r}")
+            raise CardEnvsError(f"options['chance'] is a list of [KIND, VALUE], not {shown(handed_in)}")
         goes_on = seed is None and self._states["rng"].any()  # all zeros: never seeded
         rng = self._states["rng"].copy() if goes_on else seed_words(seed, 1)
         states = self.game.initial.copy()
         states["rng"], chance = rng, states["chance"]
         for event in handed_in:
             if not isinstance(event, (list, tuple)) or len(event) != 2:
-                raise CardEnvsError(f"a chance event is [KIND, VALUE], not {event!r}")
+                raise CardEnvsError(f"a chance event is [KIND, VALUE], not {shown(event)}")
             due = self.game.chance_kinds[chance[0]]
             if not due or event[0] != due:
-                raise CardEnvsError(f"chance event {event[0]!r} is not due, expected {due or 'a decision'!r}")
+                raise CardEnvsError(f"chance event {shown(event[0])} is not due, expected {due or 'a decision'!r}")
             self._kernels.apply_chance(states, 0, self.game.chance_from_json(states[0], event[1]))
         while chance[0]:
             self._kernels.chance(states, 0, self._outcome)
@@ -252,7 +252,7 @@ class CardGameEnv(AECEnv[str, dict[str, npt.NDArray[Any]], int]):
         """The seat to act, again and again until all have left; `step` in between."""
         self._require_start()
         if not isinstance(max_iter, numbers.Real) or isinstance(max_iter, bool):
-            raise CardEnvsError(f"max_iter is {max_iter!r}; allowed: a number")
+            raise CardEnvsError(f"max_iter is {shown(max_iter)}; allowed: a number")
         return super().agent_iter(max_iter)
 
     def last(self, observe: bool = True) -> tuple[Any, float, bool, bool, dict[str, Any]]:
@@ -365,7 +365,7 @@ class CardGameEnv(AECEnv[str, dict[str, npt.NDArray[Any]], int]):
         try:
             return self._seats[agent]
         except (KeyError, TypeError):
-            raise CardEnvsError(f"unknown agent {agent!r}; agents are {', '.join(self.possible_agents)}") from None
+            raise CardEnvsError(f"unknown agent {shown(agent)}; agents are {', '.join(self.possible_agents)}") from None
 
     def _require_start(self) -> None:
         if not self._started:
@@ -387,7 +387,7 @@ class CardGameEnv(AECEnv[str, dict[str, npt.NDArray[Any]], int]):
                 pass
         raise IllegalActionError(
             f"{self.game.name}: an action is a whole number from 0 to {self.game.num_actions - 1}, "
-            f"not {action!r} of type {type(action).__name__}"
+            f"not {shown(action)} of type {type(action).__name__}"
         )
 
     def _refuse(self, action: int) -> None:
@@ -418,7 +418,7 @@ class CardGameEnv(AECEnv[str, dict[str, npt.NDArray[Any]], int]):
 
     def _leave(self, action: Any) -> None:
         if not self.agents:
-            raise IllegalActionError(f"{self.game.name}: step({action!r}) {self._outside_a_game()}")
+            raise IllegalActionError(f"{self.game.name}: step({shown(action)}) {self._outside_a_game()}")
         agent = self.agent_selection
         if action is not None:
             raise IllegalActionError(f"{self.game.name}: the game has ended, so {agent} can only step(None)")

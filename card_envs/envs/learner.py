@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from card_envs.envs.aec import checked_choice, checked_game
-from card_envs.errors import CardEnvsError
+from card_envs.errors import CardEnvsError, shown
 from card_envs.games.game import Game
 from card_envs.kernels.rng import seed_words
 from card_envs.kernels.seats import seat_players
@@ -23,6 +23,7 @@ from card_envs.kernels.state import TRUNCATED
 from card_envs.policies import Policy, make_policy
 from card_envs.policies.game_batch import CALLER, GameBatch, Views, aligned_empty
 
+MAX_ENVS = 10_000_000  # games at once; far more than any machine plays, and less than NumPy can count
 Opponents = str | Policy | Sequence[str | Policy] | Mapping[str, float]
 
 
@@ -88,8 +89,9 @@ class LearnerBatch:
     ) -> None:
         checked_game(game)
         checked_choice("skip_forced", skip_forced, (True, False))
-        if isinstance(num_envs, bool) or not isinstance(num_envs, (int, np.integer)) or num_envs < 1:
-            raise CardEnvsError(f"num_envs is {num_envs!r}; allowed: a whole number from 1")
+        is_whole = isinstance(num_envs, (int, np.integer)) and not isinstance(num_envs, bool)
+        if not is_whole or not 1 <= num_envs <= MAX_ENVS:
+            raise CardEnvsError(f"num_envs is {shown(num_envs)}; allowed: a whole number from 1 to {MAX_ENVS:,}")
         self.game = game
         self.num_envs = int(num_envs)
         self.seat = self._checked_seat(seat)
@@ -106,7 +108,7 @@ class LearnerBatch:
             return -1
         if isinstance(seat, bool) or not isinstance(seat, (int, np.integer)) or not 0 <= seat < self.game.num_players:
             allowed = f"None or a whole number from 0 to {self.game.num_players - 1}"
-            raise CardEnvsError(f"seat is {seat!r}; allowed: {allowed}")
+            raise CardEnvsError(f"seat is {shown(seat)}; allowed: {allowed}")
         return int(seat)
 
     def set_opponents(self, opponents: Opponents) -> None:

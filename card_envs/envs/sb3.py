@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from card_envs.envs.aec import checked_game, checked_seed, seat_spaces
 from card_envs.envs.learner import LearnerBatch, Opponents
-from card_envs.errors import CardEnvsError
+from card_envs.errors import CardEnvsError, shown
 from card_envs.games.game import Game
 
 try:
@@ -54,7 +54,7 @@ class CardVecEnv(VecEnv):
         if learner is None:
             learner = LearnerBatch(game, num_envs, opponents, seat, skip_forced, num_threads)
         if not isinstance(learner, LearnerBatch):
-            raise CardEnvsError(f"learner is {learner!r}; allowed: None or a LearnerBatch")
+            raise CardEnvsError(f"learner is {shown(learner)}; allowed: None or a LearnerBatch")
         self.learner = learner
         if self.learner.num_envs != num_envs:
             raise CardEnvsError(f"num_envs is {num_envs}, but the learner given has {self.learner.num_envs} games")

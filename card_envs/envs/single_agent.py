@@ -18,7 +18,7 @@ from card_envs.envs.aec import (
     table_text,
 )
 from card_envs.envs.learner import LearnerBatch, Opponents
-from card_envs.errors import CardEnvsError, IllegalActionError, RenderModeError
+from card_envs.errors import CardEnvsError, IllegalActionError, RenderModeError, shown
 from card_envs.games import make_game
 from card_envs.games.recorded_game import illegal_message
 
@@ -90,10 +90,11 @@ class SingleAgentEnv(gymnasium.Env[npt.NDArray[np.float32], np.int64]):
     def step(self, action: Any) -> tuple[npt.NDArray[np.float32], float, bool, bool, dict[str, Any]]:
         """The learner acts and the others play on to its next decision or the end."""
         if self._over:
-            raise IllegalActionError(f"{self.game.name}: step({action!r}) comes outside a game: call reset()")
+            raise IllegalActionError(f"{self.game.name}: step({shown(action)}) comes outside a game: call reset()")
         if isinstance(action, bool) or not np.issubdtype(np.asarray(action).dtype, np.integer) or np.size(action) != 1:
             raise IllegalActionError(
-                f"{self.game.name}: an action is a whole number from 0 to {self.game.num_actions - 1}, not {action!r}"
+                f"{self.game.name}: an action is a whole number from 0 to {self.game.num_actions - 1}, "
+                f"not {shown(action)}"
             )
         action = int(np.asarray(action).item())
         mask = self._learner.action_mask[0]

@@ -92,7 +92,9 @@ class CardVectorEnv(gymnasium.vector.VectorEnv):
             options: ignored.
         """
         checked_options(options)
-        if isinstance(seed, (Sequence, np.ndarray)) and not isinstance(seed, (str, bytes)):
+        if isinstance(seed, np.ndarray):
+            seed = seed.tolist()
+        if isinstance(seed, Sequence) and not isinstance(seed, (str, bytes)):
             self._seed_each(seed)
         else:
             seed = checked_seed(seed)

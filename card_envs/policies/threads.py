@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor, wait
 
 import numpy as np
 
-from card_envs.errors import CardEnvsError
+from card_envs.errors import CardEnvsError, shown
 
 # Handing a part to another thread costs some 30 µs there and back: less work than this is not worth it.
 WORTH_A_THREAD = 150e-6  # seconds of work in a part
@@ -35,7 +35,7 @@ class Threads:
 
     def __init__(self, num_threads: int) -> None:
         if isinstance(num_threads, bool) or not isinstance(num_threads, (int, np.integer)) or num_threads < 1:
-            raise CardEnvsError(f"num_threads is {num_threads!r}; allowed: a whole number from 1")
+            raise CardEnvsError(f"num_threads is {shown(num_threads)}; allowed: a whole number from 1")
         self.num_threads = int(num_threads)
         self._seconds: dict[str, float] = {}  # a row took when last seen, by kind of work
 

@@ -255,7 +255,8 @@ def _damaged_arrays(content: bytes, rng: Random) -> bytes:
     elif way == 3:
         arrays[name] = rng.choice((array[None], array[..., :0] if array.ndim else array[None], array.ravel()[:1]))
     elif way == 4:
-        arrays[name] = np.full(array.shape, rng.choice((0, 1, -1, 99, 2**40, np.nan, np.inf))).astype(array.dtype)
+        with np.errstate(invalid="ignore"):
+            arrays[name] = np.full(array.shape, rng.choice((0, 1, -1, 99, 2**40, np.nan, np.inf))).astype(array.dtype)
     elif way == 5:
         changed = mutations.flipped(array.tobytes(), rng)
         arrays[name] = np.frombuffer(changed, array.dtype).reshape(array.shape)

@@ -8,116 +8,41 @@ from collections.abc import Callable
 from random import Random
 from typing import Any
 
+
+def _texts(block: str) -> tuple[str, ...]:
+    """The texts of a block, between which there are two blanks or a new line."""
+    return tuple(text for line in block.strip().splitlines() for text in line.strip().split("  "))
+
+
 BOMB = "\n".join(f"b{n}: &b{n} [{', '.join([f'*b{n - 1}' if n else 'x'] * 9)}]" for n in range(9))
 #: what may stand where a JSON value is expected, as text
 RAW = (
-    *(
-        "null",
-        "true",
-        "false",
-        "0",
-        "1",
-        "-1",
-        "2",
-        "3",
-        "0.5",
-        "-0.0",
-        "1e6",
-        "1.0",
-        "255",
-        "32768",
-        "1e15",
-        "1e400",
-        "1e-400",
+    *_texts(
+        r"""
+        null  true  false  0  1  -1  2  3  0.5  -0.0  1e6  1.0  255  32768  1e15  1e400  1e-400  01  +1  1_000  0x10
+        NaN  Infinity  -Infinity  .5  5.  'x'  undefined  []  {}  [[]]  [null]  [{}]  {"a": 1, "a": 2}  {"": 1}
+        [0, 0, 0]  ["x", "x"]  ""  " "  "x"  "0"  "random"  "heuristic"  "self"  "mc:1"  "a:b"  "no.zip"  "lin_0.1"
+        "lin_nan"  "player_0"  "player_99"  "=1+1"  "<b>&amp;</b>"  "%s {0} {x}"  "../../x"  "/dev/null"  "."
+        "\ud800"  "\udfff x"  "\u0000"  "\u001b[31mred"  "a\nb"  "\u2028"  "\ufeff"  "牌 ± é"  "\
+        """
     ),
-    *("NaN", "Infinity", "-Infinity", "01", "+1", "1_000", "0x10", ".5", "5.", "'x'", "undefined", ""),
     *(str(2**k + d) for k in (31, 32, 53, 63, 64, 100) for d in (-1, 0)),
-    *("9" * 400, "9" * 5000, "-" + "9" * 5000, "0." + "3" * 5000),
-    *("[]", "{}", "[[]]", "[null]", "[{}]", '{"a": 1, "a": 2}', '{"": 1}', "[0, 0, 0]", '["x", "x"]'),
-    *(
-        '""',
-        '" "',
-        '"x"',
-        '"random"',
-        '"heuristic"',
-        '"self"',
-        '"mc:1"',
-        '"a:b"',
-        '"no.zip"',
-        '"lin_0.1"',
-        '"lin_nan"',
-        '"0"',
-    ),
-    *(
-        '"\\ud800"',
-        '"\\udfff x"',
-        '"\\u0000"',
-        '"\\u001b[31mred"',
-        '"a\\nb"',
-        '"\\u2028"',
-        '"\\ufeff"',
-        '"牌 ± é"',
-        '"\\',
-    ),
-    *('"player_0"', '"player_99"', '"=1+1"', '"<b>&amp;</b>"', '"%s {0} {x}"', '"../../x"', '"/dev/null"', '"."'),
+    *("", "9" * 400, "9" * 5000, "-" + "9" * 5000, "0." + "3" * 5000),
     *('"' + "x" * 300 + '"', '"' + "x" * 50_000 + '"', '"' + "\\u0000" * 500 + '"'),
     *("[" * 500 + "]" * 500, "[" * 50_000, '{"a":' * 500 + "1" + "}" * 500, "[" + "0," * 5000 + "0]"),
 )
 #: what YAML adds to that
 YAML_RAW = (
     *RAW,
-    *(
-        "~",
-        ".nan",
-        ".inf",
-        "yes",
-        "off",
-        "1e-3",
-        "3e-4",
-        "0o17",
-        "1:30",
-        "2001-01-01",
-        "2001-99-99",
-        "lin_0",
-        "lin_1e999",
-        "=",
-        "<<",
+    *_texts(
+        """
+        ~  .nan  .inf  yes  off  1e-3  3e-4  0o17  1:30  2001-01-01  2001-99-99  lin_0  lin_1e999  =  <<  '  |  >
+        !!python/object/apply:os.getcwd []  !!python/name:os.system x  !x y  !!binary aGk=  !!binary '*'  !!set {a, b}
+        !!bool x  !!int ''  !!int x  !!float x  !!null x  !!timestamp x  !!omap [a: 1]  !!pairs [a: 1]  !!str 1
+        &a [*a]  *nobody  &a &b x  {? [a] : b}  {? {a: b} : c}  [a, b  {a: b  %YAML 9  --- x  - x
+        """
     ),
-    *(
-        "!!python/object/apply:os.getcwd []",
-        "!!python/name:os.system ",
-        "!x y",
-        "!!binary aGk=",
-        "!!binary '*'",
-        "!!set {a, b}",
-    ),
-    *(
-        "!!bool x",
-        "!!int ''",
-        "!!int x",
-        "!!float x",
-        "!!null x",
-        "!!timestamp x",
-        "!!omap [a: 1]",
-        "!!pairs [a: 1]",
-        "!!str 1",
-    ),
-    *(
-        "&a [*a]",
-        "*nobody",
-        "&a &b x",
-        "{? [a] : b}",
-        "{? {a: b} : c}",
-        "[a, b",
-        "{a: b",
-        "'",
-        "|",
-        ">",
-        "%YAML 9",
-        "--- x",
-        "- x",
-        "\t",
-    ),
+    "\t",
     "{" + BOMB.replace("\n", ", ") + "}",
 )
 BYTES = (
