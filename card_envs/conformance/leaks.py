@@ -140,13 +140,19 @@ def _counted(states: Array) -> Counter[bytes]:
 
 
 def _check_same_answers(name: str, tables: GameBatch, drawn: Array, rows: Array) -> None:
-    """Masks and the hand-written player's choices at `rows` must be the same in the states `drawn` for the mover."""
-    answers, scratch = [], np.zeros(tables.game.num_actions, np.int8)
+    """Masks and the hand-written player's choices and opinions at `rows` must be the same in `drawn` for the mover."""
+    game, answers, scratch = tables.game, [], np.zeros(tables.game.num_actions, np.int8)
     for states in (tables.states, drawn):
-        masks, chosen = np.zeros((len(rows), tables.game.num_actions), np.int8), np.zeros(len(rows), np.int64)
+        masks, chosen = np.zeros((len(rows), game.num_actions), np.int8), np.zeros(len(rows), np.int64)
+        again, opinions = chosen.copy(), np.zeros((*masks.shape, game.num_opinions), np.float32)
         for i, row in enumerate(rows):
             tables.kernels.legal(states, row, masks[i])
         tables.kernels.decide(states, rows, batch.HEURISTIC, tables.rngs.copy(), scratch, chosen)
-        answers.append((masks, chosen))
+        tables.kernels.opine(states, rows, tables.rngs.copy(), scratch, again, opinions)
+        demand(np.array_equal(chosen, again), name, "opinions answers another choice than heuristic")
+        demand(bool((opinions[masks == 0] == 0).all()), name, "opinions says something of an illegal action")
+        demand(bool(np.isfinite(opinions).all()), name, "opinions says NaN or infinity")
+        answers.append((masks, chosen, opinions))
     demand(np.array_equal(answers[0][0], answers[1][0]), name, "a mask tells what its seat can't know")
     demand(np.array_equal(answers[0][1], answers[1][1]), name, "the hand-written player uses what it can't know")
+    demand(np.array_equal(answers[0][2], answers[1][2]), name, "opinions tells what its seat can't know")

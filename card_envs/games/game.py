@@ -52,6 +52,9 @@ class Rules(NamedTuple):
             that the seat can't tell apart.
         heuristic: `(s, mask, rng) -> int`. The hand-written player's choice among the 1s of `mask` for the seat
             `s.player`; it uses only what that seat may know. By default all legal actions alike.
+        opinions: `(s, mask, rng, out) -> int`. The same choice, and into `out` (float32, (A, `Game.num_opinions`),
+            zeros before) the numbers behind it for each legal action, about 0 to 1: for networks that learn when to
+            deviate from it. By default there are none.
         returns: `(s, out)`. Writes what an ended game pays every seat into `out` (float64, (max players,)), 0 for all
             while it runs, within `Game.min_return` and `Game.max_return`. By default winners share what the others
             lose, see `kernels.state.returns`.
@@ -66,6 +69,7 @@ class Rules(NamedTuple):
     observe: Callable[..., Any]
     resample: Callable[..., Any]
     heuristic: Callable[..., Any] = any_legal
+    opinions: Callable[..., Any] | None = None
     returns: Callable[..., Any] = returns
     evaluate: Callable[..., Any] = returns
 
@@ -200,6 +204,7 @@ class Game:
     option_table: ClassVar[Mapping[str, Option]] = {}
     rules: ClassVar[Rules]
     zero_sum: ClassVar[bool] = True  #: whether the returns of all seats sum to 0
+    num_opinions: ClassVar[int] = 0  #: how many numbers `Rules.opinions` gives for each action
     playout_policy: ClassVar[str] = "random"  #: who plays on in a search: "random" or "heuristic"
     playout_length: ClassVar[int] = 1_000_000  #: decisions after which a search judges the state; by default at the end
 

@@ -32,7 +32,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from card_envs.kernels.jit import borrow, jit
-from card_envs.kernels.network import ADVISED, DRAWN, NONE, new_room, score
+from card_envs.kernels.network import ADVISED, DRAWN, NONE, OPINIONS, new_room, score
 from card_envs.kernels.rng import random_legal, split, uniform
 from card_envs.kernels.state import RUNNING
 
@@ -60,6 +60,7 @@ class Kernels(NamedTuple):
     act: Callable[..., Any]
     advance: Callable[..., Any]
     decide: Callable[..., Any]
+    opine: Callable[..., Any]
     fast_forward: Callable[..., Any]
     value_actions: Callable[..., Any]
     move: Callable[..., Any]
@@ -81,6 +82,13 @@ def _build(name: str, rules: Any) -> Kernels:
     legal_actions, apply_action, observe_seat = rules.legal_actions, rules.apply_action, rules.observe
     heuristic, resample_state = rules.heuristic, rules.resample
     returns, evaluate = rules.returns, rules.evaluate
+    opine_on = rules.opinions
+    if opine_on is None:
+
+        @compiled
+        def opine_on(s, mask, rng, out):
+            """The hand-written player's choice, without numbers behind it."""
+            return heuristic(s, mask, rng)
 
     @compiled
     def resolve_chance(s, outcome):
@@ -218,7 +226,12 @@ def _build(name: str, rules: Any) -> Kernels:
         """Fills `room.logits` with what a network thinks of the legal actions."""
         weights, plan = networks.weights[number], networks.plans[number]
         observe_seat(s, s.player, networks.at[0], room.observation)
-        advice = np.int64(heuristic(s, mask, rng)) if plan[ADVISED] else NONE
+        advice = np.int64(NONE)
+        if plan[OPINIONS] > 0:
+            room.opinions[:] = 0.0
+            advice = np.int64(opine_on(s, mask, rng, room.opinions))
+        elif plan[ADVISED]:
+            advice = np.int64(heuristic(s, mask, rng))
         score(weights, plan, mask, advice, room)
 
     @compiled
@@ -272,6 +285,20 @@ def _build(name: str, rules: Any) -> Kernels:
             s = states[rows[i]]
             options = legal_actions(s, mask)
             actions[i] = choose(s, driver, mask, options, rngs[rows[i]], networks, room)
+
+    @compiled
+    def opine(states, rows, rngs, mask, choices, out):
+        """What the hand-written player thinks at each row.
+
+        Beside the parameters above:
+            choices: int64, (k,), filled in: its choice.
+            out: float32, (k, A, `Game.num_opinions`), zeros before: the numbers behind it.
+        """
+        states, rows, rngs, mask, choices, out = borrow(states, rows, rngs, mask, choices, out)
+        for i in range(rows.shape[0]):
+            s = states[rows[i]]
+            legal_actions(s, mask)
+            choices[i] = opine_on(s, mask, rngs[rows[i]], out[i])
 
     @compiled
     def fast_forward(states, rows, decisions, drivers, rngs, mask, outcome, networks=None):
@@ -392,6 +419,7 @@ def _build(name: str, rules: Any) -> Kernels:
         act=act,
         advance=advance,
         decide=decide,
+        opine=opine,
         fast_forward=fast_forward,
         value_actions=value_actions,
         move=move,

@@ -7,7 +7,8 @@ networks of any widths:
     z       the trunk's layers on the observation, each but the last with an activation
     logit   of an action: a row of weights on act(z), and a bias;
             of an option that the observation describes in a row f, with the weights that all options share:
-            v on act(W on act(z + description on f [+ suggested, if the hand-written player would choose it])), biases
+            v on act(W on act(z + description on f + opinion on what the hand-written player says of it
+            [+ suggested, if it would choose it])), biases
     value   the critic's layers on the observation, each with an activation, then a row of weights and a bias
 
 The suggested action's logit has one more weight. Observations are mostly zeros, so layers go over their inputs and skip
@@ -24,7 +25,7 @@ from card_envs.kernels.jit import borrow, jit
 
 # What stands where in a plan. At LISTS stands the number of the trunk's layers, then their widths; then the same for
 # the critic; then how many segments of options there are, and of each its start, rows, columns and first action.
-ADVISED, DRAWN, TANH, INPUTS, ACTIONS, CRITIC, LISTS = range(7)
+ADVISED, OPINIONS, DRAWN, TANH, INPUTS, ACTIONS, CRITIC, LISTS = range(8)
 NONE = -1
 
 
@@ -47,6 +48,7 @@ class Room(NamedTuple):
 
     Attributes:
         observation: float32, (O,), what the network is asked about.
+        opinions: float32, (A, F), the numbers behind the hand-written player's choice.
         logits: float32, (A,), the answer.
         a: float32, (M,), as wide as the widest layer.
         b: float32, (M,).
@@ -54,6 +56,7 @@ class Room(NamedTuple):
     """
 
     observation: Any
+    opinions: Any
     logits: Any
     a: Any
     b: Any
@@ -64,10 +67,11 @@ class Room(NamedTuple):
 def new_room(networks):
     """Scratch for these networks; None for None."""
     if networks is not None:
-        inputs, actions, widest = np.int64(0), np.int64(0), np.int64(0)
+        inputs, actions, opinions, widest = np.int64(0), np.int64(0), np.int64(0), np.int64(0)
         for k in range(networks.plans.shape[0]):
             plan = networks.plans[k]
             inputs, actions = max(inputs, plan[INPUTS]), max(actions, plan[ACTIONS])
+            opinions = max(opinions, plan[OPINIONS])
             lists = LISTS
             for _ in range(2):
                 for i in range(plan[lists]):
@@ -75,6 +79,7 @@ def new_room(networks):
                 lists += 1 + plan[lists]
         return Room(
             np.zeros(inputs, np.float32),
+            np.zeros((actions, opinions), np.float32),
             np.zeros(actions, np.float32),
             np.zeros(widest, np.float32),
             np.zeros(widest, np.float32),
@@ -108,8 +113,8 @@ def score(weights, plan, mask, advice, room):
             bias = weights[here + actions * width + action]
             logits[action] = bias + product(weights, here + action * width, a, width)
     here += actions * (width + 1)
-    added, suggested, shared = weights[here], here + 1, here + 1 + width
-    here = shared
+    added, suggested, opinion = weights[here], here + 1, here + 1 + width
+    here = shared = opinion + plan[OPINIONS] * width
     here += width * width + width + width + 1
     lists = LISTS + 1 + plan[LISTS]
     lists += 1 + plan[lists]
@@ -122,6 +127,9 @@ def score(weights, plan, mask, advice, room):
                 linear(weights, here, room.observation, start + row * columns, columns, width, a)
                 for j in range(width):
                     a[j] += z[j]
+                for i in range(plan[OPINIONS]):
+                    for j in range(width):
+                        a[j] += room.opinions[action, i] * weights[opinion + i * width + j]
                 if action == advice:
                     for j in range(width):
                         a[j] += weights[suggested + j]

@@ -10,6 +10,7 @@ value layer, in PyTorch's orientation (out, in):
 | `unscored.weight`, `unscored.bias` | (A, D), (A,) |
 | `describe.SEGMENT.weight`, `describe.SEGMENT.bias` | (D, columns), (D,), for each segment of options |
 | `score.0.weight`, `score.0.bias`, `score.1.weight`, `score.1.bias` | (D, D), (D,), (1, D), (1,) |
+| `opinion.weight` | (D, F), in networks that see the numbers behind the hand-written player's choice |
 | `suggested.action`, `suggested.option` | (1,), (D,), in networks that see the hand-written player's choice |
 | `critic.K.weight`, `critic.K.bias`, `value.weight`, `value.bias` | the critic's layers; (1, H), (1,) |
 """
@@ -118,11 +119,14 @@ def flatten(
         return widths
 
     actions = game.num_actions
+    opinions = game.num_opinions if "opinion.weight" in tensors else 0
     trunk = take_layers("trunk")
     width = trunk[-1]
     parts += [take("unscored.weight", actions, width), take("unscored.bias", actions)]
     if network["advised"]:
         parts += [take("suggested.action", 1), take("suggested.option", width)]
+        if opinions:
+            parts.append(take("opinion.weight", width, opinions).T)
     else:
         parts.append(np.zeros(1 + width, np.float32))
     options = [segment for segment in game.layout.segments if f"describe.{segment.name}.weight" in tensors]
@@ -145,7 +149,15 @@ def flatten(
     if left:
         raise CardEnvsError(f"its tensor {min(left)!r} has no meaning in {game.name}")
     weights = np.concatenate([part.reshape(-1) for part in parts]).astype(np.float32, copy=False)
-    head = [bool(network["advised"]), drawn, network["activation"] == "tanh", game.layout.size, actions, before_critic]
+    head = [
+        bool(network["advised"]),
+        opinions,
+        drawn,
+        network["activation"] == "tanh",
+        game.layout.size,
+        actions,
+        before_critic,
+    ]
     lists = [len(trunk), *trunk, len(critic), *critic, len(options), *segments]
     return weights, np.array([*head, *lists], np.int64)
 

@@ -25,7 +25,9 @@ class OptionScorer(nn.Module):
         net_arch: widths of the hidden layers of the summary and of the critic.
         width: width of the shared scorer.
         activation_fn: the activation function's class.
-        advised: whether the hand-written player's choice is an input: features then end in A numbers, 1 at that action.
+        advised: whether the hand-written player's choice is an input: features then go on with A numbers, 1 at that
+            action.
+        opinions: F numbers behind that choice for every action are inputs, too: features then end in A × F numbers.
     """
 
     def __init__(
@@ -36,6 +38,7 @@ class OptionScorer(nn.Module):
         width: int,
         activation_fn: type[nn.Module],
         advised: bool = False,
+        opinions: int = 0,
     ) -> None:
         super().__init__()
         self.num_actions = num_actions
@@ -50,6 +53,7 @@ class OptionScorer(nn.Module):
         self.options = [segment for segment in layout.segments if segment.first_action is not None]
         self.describe = nn.ModuleList(nn.Linear(segment.shape[1], width) for segment in self.options)
         self.score = nn.Sequential(activation_fn(), nn.Linear(width, width), activation_fn(), nn.Linear(width, 1))
+        self.opinion = nn.Linear(opinions, width, bias=False) if opinions else None
         self.latent_dim_pi = num_actions
         self.latent_dim_vf = net_arch[-1]
 
@@ -58,7 +62,8 @@ class OptionScorer(nn.Module):
 
     def forward_actor(self, features: torch.Tensor) -> torch.Tensor:
         """Logits, (k, A), of observations, (k, O)."""
-        observation = features[:, : self.size]
+        observation, rest = features[:, : self.size], features[:, self.size :]
+        advice, opinions = rest[:, : self.num_actions], rest[:, self.num_actions :]
         summary = self.summary(observation)
         logits: torch.Tensor = self.unscored(self.activation(summary))
         for segment, describe in zip(self.options, self.describe, strict=True):
@@ -68,10 +73,13 @@ class OptionScorer(nn.Module):
             row, option = (table[:, :, 0] > 0).nonzero(as_tuple=True)
             hidden = summary[row] + describe(table[row, option])
             if self.suggested_option is not None:
-                hidden = hidden + features[row, self.size + first_action + option][:, None] * self.suggested_option
+                hidden = hidden + advice[row, first_action + option][:, None] * self.suggested_option
+            if self.opinion is not None:
+                table = opinions.reshape(len(opinions), self.num_actions, -1)
+                hidden = hidden + self.opinion(table[row, first_action + option])
             logits = logits.index_put((row, option + first_action), self.score(hidden).squeeze(1))
         if self.suggested_action is not None:
-            logits = logits + features[:, self.size :] * self.suggested_action
+            logits = logits + advice * self.suggested_action
         return logits
 
     def forward_critic(self, features: torch.Tensor) -> torch.Tensor:
@@ -105,6 +113,8 @@ def named_parameters(scorer: OptionScorer, value: nn.Linear) -> dict[str, torch.
             add(f"describe.{segment.name}", layer)
     if scorer.suggested_action is not None and scorer.suggested_option is not None:
         named["suggested.action"], named["suggested.option"] = scorer.suggested_action, scorer.suggested_option
+    if scorer.opinion is not None:
+        named["opinion.weight"] = scorer.opinion.weight
     for k, layer in enumerate(linear_layers(scorer.critic)):
         add(f"critic.{k}", layer)
     add("value", value)

@@ -61,7 +61,13 @@ class Network(nn.Module):
     def __init__(self, game: Game, recipe: Recipe) -> None:
         super().__init__()
         self.scorer = OptionScorer(
-            game.layout, game.num_actions, list(recipe.net_arch), recipe.width, nn.ReLU, advised=True
+            game.layout,
+            game.num_actions,
+            list(recipe.net_arch),
+            recipe.width,
+            nn.ReLU,
+            advised=True,
+            opinions=game.num_opinions,
         )
         self.value = nn.Linear(recipe.net_arch[-1], 1)
 
@@ -139,6 +145,7 @@ def label_round(game: Game, settings: Round, number: int, agent: Agent | None, s
         if share
     }
     length = typical_length(game, players)
+    decisions = (settings.from_ * length, length)
     (folder / "labels").mkdir(exist_ok=True)
     with (
         ThreadPoolExecutor(available_cores()) as pool,
@@ -151,7 +158,7 @@ def label_round(game: Game, settings: Round, number: int, agent: Agent | None, s
                 chunks = seeds(seed, "labels", number, part).spawn(-(-count // AT_ONCE))
 
                 def work(chunk: np.random.SeedSequence) -> Labels:
-                    return label(game, AT_ONCE, expert, players, length, chunk)
+                    return label(game, AT_ONCE, expert, players, decisions, chunk)
 
                 Labels.join(list(pool.map(work, chunks)))[:count].save(path, game)
             bar.update(count)

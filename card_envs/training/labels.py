@@ -27,6 +27,8 @@ from card_envs.policies.agent import layout_digest
 from card_envs.policies.game_batch import CALLER, GameBatch
 from card_envs.policies.search import LookAheadPolicy
 
+ARRAYS = ("states", "mask", "advice", "opinions", "visits", "value")
+
 
 @dataclass(frozen=True)
 class Labels:
@@ -36,6 +38,7 @@ class Labels:
         states: state records, (k,).
         mask: int8, (k, A), 1 = legal.
         advice: int16, (k,), the hand-written player's choice.
+        opinions: float16, (k, A, F), the numbers behind it, see `Rules.opinions`.
         visits: float32, (k, A), the part of the look-ahead's simulations that went through each action; sums to 1.
         value: float32, (k, A), the mean return in those simulations; where there were none, that of all simulations.
     """
@@ -43,6 +46,7 @@ class Labels:
     states: npt.NDArray[Any]
     mask: npt.NDArray[np.int8]
     advice: npt.NDArray[np.int16]
+    opinions: npt.NDArray[np.float16]
     visits: npt.NDArray[np.float32]
     value: npt.NDArray[np.float32]
 
@@ -50,27 +54,30 @@ class Labels:
         return len(self.states)
 
     def __getitem__(self, rows: Any) -> Labels:
-        return Labels(self.states[rows], self.mask[rows], self.advice[rows], self.visits[rows], self.value[rows])
+        return Labels(*(getattr(self, name)[rows] for name in ARRAYS))
 
     @staticmethod
     def join(parts: list[Labels]) -> Labels:
-        names = ("states", "mask", "advice", "visits", "value")
-        return Labels(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
+        return Labels(*(np.concatenate([getattr(part, name) for part in parts]) for name in ARRAYS))
 
     def observe(self, game: Game) -> npt.NDArray[np.float32]:
-        """What the seats to act may know, and the advice as A numbers with a 1 in them: float32, (k, O + A)."""
+        """What `OptionScorer` takes, float32, (k, O + A + A F).
+
+        First what the seat to act may know, then a 1 at the advised action, then the opinions.
+        """
         size, rows = game.layout.size, np.arange(len(self))
-        out = np.zeros((len(self), size + game.num_actions), np.float32)
+        out = np.zeros((len(self), size + game.num_actions * (1 + game.num_opinions)), np.float32)
         observation = np.empty((len(self), size), np.float32)
         seats = self.states["player"].astype(np.int64)
         batch.for_game(game).observe_rows(self.states, rows, seats, game.layout.at, observation)
         out[:, :size] = observation
         out[rows, size + self.advice.astype(np.int64)] = 1.0
+        out[:, size + game.num_actions :] = self.opinions.reshape(len(self), -1)
         return out
 
     def save(self, path: Path, game: Game) -> None:
         """Writes them, whole or not at all."""
-        arrays = {name: getattr(self, name) for name in ("mask", "advice", "visits", "value")}
+        arrays = {name: getattr(self, name) for name in ARRAYS[1:]}
         states = self.states.view(np.uint8).reshape(len(self), -1)
         with atomic_write(path, "wb") as file:
             np.savez_compressed(file, head=np.array(json.dumps(head_of(game))), states=states, **arrays)
@@ -87,7 +94,7 @@ class Labels:
                 found = {name: file[name] for name in file.files}
             head = json.loads(str(found["head"]))
             states = np.ascontiguousarray(found["states"]).view(game.state_dtype).reshape(-1)
-            labels = Labels(states, found["mask"], found["advice"], found["visits"], found["value"])
+            labels = Labels(states, *(found[name] for name in ARRAYS[1:]))
         except (OSError, ValueError, KeyError, zipfile.BadZipFile, EOFError) as error:
             raise CardEnvsError(f"{path} is no whole file of labels: {error}") from None
         if head != head_of(game):
@@ -102,6 +109,7 @@ def head_of(game: Game) -> dict[str, Any]:
         "options": game.options_to_json(),
         "layout": layout_digest(game),
         "state_bytes": game.state_dtype.itemsize,
+        "opinions": game.num_opinions,
     }
 
 
@@ -110,7 +118,7 @@ def label(
     count: int,
     expert: LookAheadPolicy,
     players: Mapping[Policy, float],
-    length: float,
+    decisions: tuple[float, float],
     seed: np.random.SeedSequence,
 ) -> Labels:
     """Plays games to a random point each and lets the expert think there.
@@ -120,7 +128,7 @@ def label(
         count: how many positions, all thought about on one thread.
         expert: who thinks.
         players: who plays up to there, with their shares: built-in policies and agents.
-        length: decisions of a typical game; the point is drawn evenly from all of it.
+        decisions: the point is drawn evenly between these numbers of decisions.
         seed: seeds everything.
     """
     tables = GameBatch(game, count, list(players), skip_forced=True)
@@ -134,17 +142,15 @@ def label(
         tables.start(waiting)
         seated = drivers[draw.choice(len(drivers), (len(waiting), game.max_players), p=shares)]
         tables.drivers[waiting] = seated
-        tables.fast_forward(waiting, draw.uniform(0.0, length, len(waiting)).astype(np.int64), tables.drivers)
+        tables.fast_forward(waiting, draw.uniform(*decisions, len(waiting)).astype(np.int64), tables.drivers)
         tables.drivers[waiting] = CALLER
         waiting = waiting[~tables.advance(waiting)]  # those that had no choice left
     rows = np.arange(count)
     mask = np.zeros((count, game.num_actions), np.int8)
     for row in rows:
         tables.kernels.legal(tables.states, row, mask[row])
-    advice = np.zeros(count, np.int64)
-    tables.kernels.decide(
-        tables.states, rows, batch.HEURISTIC, tables.rngs, np.zeros(game.num_actions, np.int8), advice
-    )
+    advice, opinions = np.zeros(count, np.int64), np.zeros((*mask.shape, game.num_opinions), np.float32)
+    tables.kernels.opine(tables.states, rows, tables.rngs, np.zeros(game.num_actions, np.int8), advice, opinions)
     visits, value = expert.think(tables.states, rows, tables.rngs)
     total = visits.sum(axis=1, keepdims=True)
     mean = (visits * value).sum(axis=1, keepdims=True) / total
@@ -153,6 +159,7 @@ def label(
         tables.states.copy(),
         mask,
         advice.astype(np.int16),
+        opinions.astype(np.float16),
         (visits / total).astype(np.float32),
         value.astype(np.float32),
     )

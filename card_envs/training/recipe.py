@@ -19,6 +19,7 @@ from card_envs.training.settings import (
     Layers,
     Opponents,
     Positive,
+    Share,
     StrictSettings,
     Weight,
     parse_settings,
@@ -33,6 +34,7 @@ class Round(StrictSettings):
 
     Attributes:
         positions: how many are labelled.
+        from_: they lie between this part of a typical game and its end; `from` in a file.
         expert: who labels them: "mc:N" or "search:N", perhaps with ":random", ":heuristic" or, once there is an agent,
             ":agent" for who plays a simulated game on; "agent:N" is `search:N` guided by the agent.
         players: whose games the positions come from, with shares; "agent" is the best agent so far.
@@ -42,6 +44,7 @@ class Round(StrictSettings):
     """
 
     positions: FromOne
+    from_: Share = Field(default=0.0, alias="from")
     expert: Annotated[str, Field(min_length=1, max_length=100)]
     players: Opponents = Field(default_factory=lambda: {"random": 0.2, "heuristic": 0.8})
     use_rounds: FromOne = 1

@@ -7,7 +7,7 @@ import math
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar, get_args
 
 import yaml
 from pydantic import (
@@ -299,7 +299,9 @@ def _prefix(path: Any) -> str:
 def _keys_at(model: Any, path: list[int | str]) -> list[str]:
     """The keys that a mapping inside a model may have."""
     for part in path:
-        model = model.model_fields[part].annotation
+        model = (
+            get_args(model)[0] if isinstance(part, int) else model.model_fields[part].annotation
+        )  # of a list: an entry
     if not hasattr(model, "model_fields"):  # a TypedDict
         return list(model.__annotations__)
     return [field.alias or name for name, field in model.model_fields.items()]

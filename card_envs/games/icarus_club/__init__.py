@@ -24,6 +24,7 @@ class IcarusClub(Game):
     name = "icarus_club_v0"
     title = "The Icarus Club"
     min_players, max_players, default_players = 3, 5, 4
+    num_opinions = heuristic.NUM_OPINIONS
     phases = state.PHASES
     chances = (Seat("first-player"), Draw("suit-out", state.SUITS), Deck("deck", state.CARD_NAMES))
     option_table: ClassVar = {
@@ -45,6 +46,7 @@ class IcarusClub(Game):
         observe=observation.observe,
         resample=resample.resample,
         heuristic=heuristic.heuristic,
+        opinions=heuristic.opinions,
     )
 
     @classmethod

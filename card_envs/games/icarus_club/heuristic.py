@@ -34,6 +34,8 @@ from card_envs.kernels.jit import jit
 from card_envs.kernels.rng import below
 from card_envs.kernels.state import record_dtype
 
+NUM_OPINIONS = 2
+PER_DIFFERENCE = 10.0  # brings differences between options to about 0 to 1
 SAMPLES = 16  # imagined ways in the last round, half as many before; a power of two
 
 # What a choice works with, in one piece of memory.
@@ -56,6 +58,8 @@ VIEW = record_dtype(
         ("standing", np.int64, (SAMPLES,)),
         ("score", np.int64),
         ("samples", np.int64),
+        ("value", np.float64, (NUM_CARDS,)),  # of each card that may be played or chosen
+        ("value_of_pile", np.float64, (MAX_PILES,)),  # of each pile to lay the chosen card on
         # the trick
         ("best", np.int64),  # the card that wins as it stands, -1 for none
         ("winner", np.int64),  # who played it
@@ -68,6 +72,27 @@ VIEW = record_dtype(
 @jit
 def heuristic(s, mask, rng):
     return choose(s, mask, rng, np.empty(1, VIEW))
+
+
+@jit
+def opinions(s, mask, rng, out):
+    """Also what every option is worth: by itself, and how far below the best one."""
+    views = np.empty(1, VIEW)
+    choice = choose(s, mask, rng, views)
+    best = value_of_option(s, choice, views[0])
+    for action in range(mask.shape[0]):
+        if mask[action]:
+            value = value_of_option(s, action, views[0])
+            out[action, 0] = value
+            out[action, 1] = (best - value) * PER_DIFFERENCE
+    return choice
+
+
+@jit
+def value_of_option(s, action, v):
+    if s.phase == OVERWRITE_PILE:
+        return v.value_of_pile[action - LANE_1 + s.pile_now + 1]
+    return v.value[action]
 
 
 @jit
@@ -186,6 +211,7 @@ def choose_play(s, seat, mask, v):
                     if np.isnan(idle):
                         idle = value_of_play(s, seat, card, wins, v)
                     value = idle
+            v.value[card] = value
             if value >= best_value:  # of equal cards the higher
                 best, best_value = card, value
             before, above_before, won_before = card, above, wins
@@ -255,13 +281,15 @@ def value_of_play(s, seat, card, wins, v):
 
 @jit
 def choose_card(s, seat, mask, v):
-    best, best_value, tried = -1, -np.inf, -1
+    best, best_value, tried, value = -1, -np.inf, -1, np.nan
     for card in range(NUM_CARDS):
-        if mask[card] and suit_of(card) != tried:  # of the chosen card only the suit matters
-            tried = suit_of(card)
-            value = best_pile(s, seat, tried, v)[1]
-            if value >= best_value:
-                best, best_value = card, value
+        if mask[card]:
+            if suit_of(card) != tried:  # of the chosen card only the suit matters
+                tried = suit_of(card)
+                value = best_pile(s, seat, tried, v)[1]
+                if value >= best_value:
+                    best, best_value = card, value
+            v.value[card] = value
     return best
 
 
@@ -278,6 +306,7 @@ def best_pile(s, seat, suit, v):
     best, best_value = -1, -np.inf
     for pile in range(s.pile_now + 1, s.num_piles):
         value = value_of_pile(s, seat, suit, chance, pile, v)
+        v.value_of_pile[pile] = value
         if value >= best_value:
             best, best_value = pile, value
     return best, best_value

@@ -24,6 +24,7 @@ class Micons(Game):
     name = "micons_v0"
     title = "Micons"
     min_players, max_players, default_players = 2, state.MAX_PLAYERS, 3
+    num_opinions = heuristic.NUM_OPINIONS
     playout_policy = "heuristic"
     phases = state.PHASES
     option_table: ClassVar = {
@@ -39,6 +40,7 @@ class Micons(Game):
         observe=observation.observe,
         resample=resample.resample,
         heuristic=heuristic.heuristic,
+        opinions=heuristic.opinions,
     )
 
     cards: tuple[deck.Card, ...]

@@ -19,6 +19,9 @@ OTHER_WINS = 1.0
 OTHER_PLAYS = 0.3
 HARD_TO_MATCH = 0.05  # for every trait that the card lacks
 
+NUM_OPINIONS = 8
+PER_MATCH = 0.2  # brings a number of cards to about 0 to 1
+
 
 @jit
 def heuristic(s, mask, rng):
@@ -33,6 +36,15 @@ def heuristic(s, mask, rng):
         if card < 0 or not luck_pays(s, card):
             return words + DRAW
     return card
+
+
+@jit
+def opinions(s, mask, rng, out):
+    """Also what the look ahead says of every card that may be played, part by part, see `look_ahead`."""
+    for card in range(num_cards(s)):
+        if mask[card]:
+            look_ahead(s, card, out[card])
+    return heuristic(s, mask, rng)
 
 
 @jit
@@ -96,6 +108,36 @@ def value_of_playing(s, card):
             value += chance[trait] * can_follow_up(s, card, trait)
         value += HARD_TO_MATCH * (not has(s.traits[card], trait))
     return value
+
+
+@jit
+def look_ahead(s, card, out):
+    """The same look one round ahead, its parts one by one.
+
+    Into `out` (float32, (NUM_OPINIONS,)) go, for the next two players, what their turns cost us and how many cards they
+    can match with; then the chance that we can follow up, how many cards with, whether it is a luck card, and the value
+    of playing it.
+    """
+    chance = np.zeros(NUM_TRAITS)
+    chance[s.back[card]] = 1.0
+    for k in range(1, s.num_players):
+        seat = (s.turn + k) % s.num_players
+        after = np.zeros(NUM_TRAITS)
+        costs, matching = 0.0, 0.0
+        for trait in range(NUM_TRAITS):
+            if chance[trait] > 0.0:
+                costs += play_on(s, seat, trait, chance[trait], after)
+                matching += chance[trait] * num_with(s, seat, trait)
+        if k <= 2:
+            out[2 * k - 2] = costs
+            out[2 * k - 1] = matching * PER_MATCH
+        chance = after
+    for trait in range(NUM_TRAITS):
+        if chance[trait] > 0.0:
+            out[4] += chance[trait] * can_follow_up(s, card, trait)
+            out[5] += chance[trait] * (num_with(s, s.turn, trait) - has(s.traits[card], trait)) * PER_MATCH
+    out[6] = s.luck[card]
+    out[7] = value_of_playing(s, card)
 
 
 @jit
