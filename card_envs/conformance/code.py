@@ -56,6 +56,7 @@ def _transcript(
     rng, words, at = choices(seed), seed_words(seed, 1)[0], game.layout.at[0]
     value, mask = np.zeros(game.max_chance_values, np.int16), np.zeros(game.num_actions, np.int8)
     observation, paid = np.zeros(game.layout.size, np.float32), np.zeros(game.num_players)
+    opinions = np.zeros((game.num_actions, game.num_opinions), np.float32)
     in_all = 0
     for generator in seed_words(seed, max(num_games, _GAMES)):
         states, other, decisions, events = game.initial.copy(), game.initial.copy(), 0, 0
@@ -87,6 +88,9 @@ def _transcript(
                 other[:] = states
                 yield told("resample", drawn, seat, words, wrote=other)
                 yield told("heuristic", s, mask, words, wrote=words)
+                if game.num_opinions:
+                    opinions[:] = 0.0
+                    yield told("opinions", s, mask, words, opinions, wrote=opinions)
                 yield told("evaluate", s, paid, wrote=paid)
             yield told("apply_action", s, int(rng.choice(legal)), wrote=states)
         yield told("returns", s, paid, wrote=paid)

@@ -27,7 +27,7 @@ import numpy.typing as npt
 
 from card_envs.errors import CardEnvsError, shown, unknown_name
 from card_envs.games.chance import Chance
-from card_envs.kernels.rng import any_legal
+from card_envs.kernels.rng import any_legal, no_opinions
 from card_envs.kernels.state import RUNNING, header, record_dtype, returns
 
 
@@ -69,7 +69,7 @@ class Rules(NamedTuple):
     observe: Callable[..., Any]
     resample: Callable[..., Any]
     heuristic: Callable[..., Any] = any_legal
-    opinions: Callable[..., Any] | None = None
+    opinions: Callable[..., Any] = no_opinions
     returns: Callable[..., Any] = returns
     evaluate: Callable[..., Any] = returns
 

@@ -33,7 +33,7 @@ import numpy as np
 
 from card_envs.kernels.jit import borrow, jit
 from card_envs.kernels.network import ADVISED, DRAWN, NONE, OPINIONS, new_room, score
-from card_envs.kernels.rng import random_legal, split, uniform
+from card_envs.kernels.rng import no_opinions, random_legal, split, uniform
 from card_envs.kernels.state import RUNNING
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def _build(name: str, rules: Any) -> Kernels:
     heuristic, resample_state = rules.heuristic, rules.resample
     returns, evaluate = rules.returns, rules.evaluate
     opine_on = rules.opinions
-    if opine_on is None:
+    if opine_on is no_opinions:
 
         @compiled
         def opine_on(s, mask, rng, out):

@@ -107,6 +107,12 @@ def any_legal(s, mask, rng):
     return random_legal(rng, mask, count)
 
 
+@jit
+def no_opinions(s, mask, rng, out):
+    """A player that does not tell what it thinks: stands for `heuristic` without numbers behind its choice."""
+    return -1
+
+
 def seed_words(seed: int | np.random.SeedSequence | None, count: int) -> npt.NDArray[np.uint64]:
     """Start words for `count` generators, uint64, (count, 2), independent for different seeds and rows.
 

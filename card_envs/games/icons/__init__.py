@@ -23,6 +23,7 @@ class Icons(Game):
     name = "icons_v0"
     title = "Icons: Women Who Play to Win"
     min_players, max_players, default_players = 2, state.MAX_PLAYERS, 4
+    num_opinions = heuristic.NUM_OPINIONS
     playout_policy, playout_length = "heuristic", 16
     phases = state.PHASES
     chances = (Seat("first-player"), Deck("deck", state.CARD_NAMES))
@@ -42,6 +43,7 @@ class Icons(Game):
         observe=observation.observe,
         resample=resample.resample,
         heuristic=heuristic.heuristic,
+        opinions=heuristic.opinions,
         evaluate=evaluate.evaluate,
     )
 

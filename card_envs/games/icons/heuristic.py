@@ -58,26 +58,53 @@ WIN = 100.0
 PROMISE = np.array([0.0, 0.6, 1.4, 2.4, 3.6, 3.6], np.float64)
 # What a card of each type is worth in hand, by itself.
 CARD_WORTH = np.array([0.5] * 5 + [1.2] + [0.9] * 5 + [1.5] + [0.8, 0.1, 0.9, 0.15, 0.6, 1.2], np.float64)
+NUM_OPINIONS = 2
+PER_POINT, MOST_POINTS = 0.1, 2.0  # bring values to about 0 to 1
 SAVED_CARD = 1.2  # what it is worth to play the open card in place of one from hand
 
 
 @jit
 def heuristic(s, mask, rng):
-    """The best legal action by value; among equals, one at random."""
-    if s.phase == FLIP:
-        return best_slot(s, mask, rng)
-    if s.phase == PLAY:
-        return best_play(s, mask, rng)
-    if s.phase == OPPONENT:
-        return best_opponent(s, mask, rng)
-    if s.phase == TOKEN_GIVE or s.phase == TOKEN_TAKE:
-        return best_token(s, mask, rng)
-    return best_card(s, mask, rng)
+    return choose(s, mask, rng, None)
 
 
 @jit
-def pick_best(mask, first, values, rng):
+def opinions(s, mask, rng, out):
+    """Also what every option is worth: by itself, and how far below the best one, both in steps of 10 points."""
+    choice = choose(s, mask, rng, out)
+    best = out[choice, 0]
+    for action in range(mask.shape[0]):
+        if mask[action]:
+            value = out[action, 0]
+            out[action, 0] = min(max(value * PER_POINT, -MOST_POINTS), MOST_POINTS)
+            out[action, 1] = min((best - value) * PER_POINT, MOST_POINTS)
+    return choice
+
+
+@jit
+def choose(s, mask, rng, told):
+    """The best legal action by value; among equals, one at random.
+
+    Unless `told` is None, every option's value is written into its first column.
+    """
+    if s.phase == FLIP:
+        return best_slot(s, mask, rng, told)
+    if s.phase == PLAY:
+        return best_play(s, mask, rng, told)
+    if s.phase == OPPONENT:
+        return best_opponent(s, mask, rng, told)
+    if s.phase == TOKEN_GIVE or s.phase == TOKEN_TAKE:
+        return best_token(s, mask, rng, told)
+    return best_card(s, mask, rng, told)
+
+
+@jit
+def pick_best(mask, first, values, rng, told):
     """The best of the legal actions from `first` on, by their values; among equals, one at random."""
+    if told is not None:
+        for k in range(values.shape[0]):
+            if mask[first + k]:
+                told[first + k, 0] = values[k]
     best, best_value, ties = -1, -1e9, 0
     for k in range(values.shape[0]):
         if mask[first + k]:
@@ -193,7 +220,7 @@ def best_trade(s, harm, best):
 
 
 @jit
-def best_token(s, mask, rng):
+def best_token(s, mask, rng, told):
     """A5, A6: the token to give, or to take."""
     scratch = np.empty((2, NUM_CATEGORIES))
     values, harm = scratch[0], scratch[1]
@@ -206,7 +233,7 @@ def best_token(s, mask, rng):
         for theirs in range(NUM_CATEGORIES):
             if mask[TOKEN + theirs]:
                 values[theirs] = value_of_swap(s, s.offered, s.target, theirs)
-    return pick_best(mask, TOKEN, values, rng)
+    return pick_best(mask, TOKEN, values, rng, told)
 
 
 # --- cards ----------------------------------------------------------------------------------------------------------
@@ -249,7 +276,7 @@ def worth_in_hand(s, seat, card, gain):
 
 
 @jit
-def best_card(s, mask, rng):
+def best_card(s, mask, rng, told):
     """The card to ask for, or the one to give, return, pass or put away, which is worth least."""
     scratch = np.empty((3, NUM_TYPES))
     gain, values, unseen = scratch[0], scratch[1], scratch[2]
@@ -265,7 +292,7 @@ def best_card(s, mask, rng):
         for card in range(NUM_TYPES):
             if mask[CARD + card]:
                 values[card] = -worth_in_hand(s, s.player, card, gain)
-    return pick_best(mask, CARD, values, rng)
+    return pick_best(mask, CARD, values, rng, told)
 
 
 @jit
@@ -303,7 +330,7 @@ def judge_open(s, gain, harm, theft, values):
 
 
 @jit
-def best_slot(s, mask, rng):
+def best_slot(s, mask, rng, told):
     """The slot that promises most: by its card if that is known, else by the average of all that it may be."""
     scratch = np.empty((6, NUM_TYPES))
     gain, harm, theft, cards = scratch[0], scratch[1], scratch[2], scratch[3]
@@ -319,7 +346,7 @@ def best_slot(s, mask, rng):
                 average += unseen[card] / hidden * cards[card]
     for k in range(NUM_SLOTS):
         values[k] = cards[s.slot[k]] if known[k] == 1 else average
-    return pick_best(mask, SLOT_1, values, rng)
+    return pick_best(mask, SLOT_1, values, rng, told)
 
 
 @jit
@@ -380,7 +407,7 @@ def best_asking(s, seat, gain):
 
 
 @jit
-def best_opponent(s, mask, rng):
+def best_opponent(s, mask, rng, told):
     scratch = np.empty((2, MAX_PLAYERS - 1))
     values, gain = scratch[0], scratch[1]
     if s.played == SHARE:
@@ -388,7 +415,7 @@ def best_opponent(s, mask, rng):
     for k in range(s.num_players - 1):
         if mask[OPPONENT_1 + k]:
             values[k] = value_of_opponent(s, seat_after(s, s.player, k + 1), gain)
-    return pick_best(mask, OPPONENT_1, values, rng)
+    return pick_best(mask, OPPONENT_1, values, rng, told)
 
 
 @jit
@@ -407,7 +434,7 @@ def value_of_opponent(s, seat, gain):
 
 
 @jit
-def best_play(s, mask, rng):
+def best_play(s, mask, rng, told):
     scratch = np.empty((4, OPPONENT_1 - END_TURN))
     gain, harm, theft, values = scratch[0], scratch[1], scratch[2], scratch[3]
     hand, flipped = s.hand[s.player], open_card(s)
@@ -418,7 +445,7 @@ def best_play(s, mask, rng):
     for k in range(OPPONENT_1 - END_TURN):
         if mask[END_TURN + k]:
             values[k] = value_of_play(s, END_TURN + k, gain, harm, theft)
-    return pick_best(mask, END_TURN, values, rng)
+    return pick_best(mask, END_TURN, values, rng, told)
 
 
 @jit
