@@ -270,6 +270,7 @@ def search_contender(name: str) -> Contender:
                 value,
                 visits,
                 values,
+                None,
             )
             searched += SIMULATIONS
         return searched, time.perf_counter() - start

@@ -15,9 +15,11 @@ from card_envs.arena.match import Games, play_games
 from card_envs.arena.records import replay
 from card_envs.envs.aec import CardGameEnv
 from card_envs.games import list_games, make_game
+from card_envs.games.game import Game
 from card_envs.kernels import batch
 from card_envs.kernels.rng import seed_words
 from card_envs.policies import GameBatch, make_policy
+from card_envs.policies.agent import Agent, networks_of
 from tests.golden.write import play as golden_games
 from tests.kernels.playing import digest
 
@@ -50,6 +52,20 @@ def use(name: str) -> None:
     seats = np.arange(3)[:, None] + np.arange(game.num_players)
     policies = [make_policy(policy, game) for policy in (*POLICIES, last_legal)]
     play_games(game, policies, Games(seats % 5, seed_words(0, 3), seed_words(1, 3)), log_actions=True)
+    chosen, opinions = np.zeros(2, np.int64), np.zeros((2, game.num_actions, game.num_opinions), np.float32)
+    tables.kernels.opine(tables.states, rows, tables.rngs, mask, chosen, opinions)
+    networks = networks_of([agent_of_zeros(game)], game)
+    tables.kernels.decide(tables.states, rows, -1, tables.rngs, mask, chosen, networks)
+
+
+def agent_of_zeros(game: Game) -> Agent:
+    """The smallest network: kernels are the same for all."""
+    inputs, actions = game.layout.size, game.num_actions
+    shapes = {"trunk.0.weight": (1, inputs), "trunk.0.bias": (1,), "unscored.weight": (actions, 1)}
+    shapes |= {"unscored.bias": (actions,), "critic.0.weight": (1, inputs), "critic.0.bias": (1,)}
+    shapes |= {"value.weight": (1, 1), "value.bias": (1,)}
+    tensors = {name: np.zeros(shape, np.float32) for name, shape in shapes.items()}
+    return Agent(game, tensors, {"network": {"activation": "relu", "advised": False}})
 
 
 if __name__ == "__main__":

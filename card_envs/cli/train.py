@@ -116,4 +116,4 @@ def recipe_of(args: argparse.Namespace) -> Recipe:
     env_kwargs = recipe.env_kwargs | options_of(args)
     if args.num_players:
         env_kwargs["num_players"] = args.num_players
-    return parse_settings(recipe.model_dump() | {"env_kwargs": env_kwargs}, str(path), Recipe)
+    return parse_settings(recipe.model_dump(by_alias=True) | {"env_kwargs": env_kwargs}, str(path), Recipe)

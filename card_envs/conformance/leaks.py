@@ -147,7 +147,7 @@ def _check_same_answers(name: str, tables: GameBatch, drawn: Array, rows: Array)
         again, opinions = chosen.copy(), np.zeros((*masks.shape, game.num_opinions), np.float32)
         for i, row in enumerate(rows):
             tables.kernels.legal(states, row, masks[i])
-        tables.kernels.decide(states, rows, batch.HEURISTIC, tables.rngs.copy(), scratch, chosen)
+        tables.kernels.decide(states, rows, batch.HEURISTIC, tables.rngs.copy(), scratch, chosen, None)
         tables.kernels.opine(states, rows, tables.rngs.copy(), scratch, again, opinions)
         demand(np.array_equal(chosen, again), name, "opinions answers another choice than heuristic")
         demand(bool((opinions[masks == 0] == 0).all()), name, "opinions says something of an illegal action")

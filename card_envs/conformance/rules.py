@@ -176,6 +176,6 @@ def decisions(tables: GameBatch, driver: int) -> Iterator[Array]:
             return
         yield rows
         actions = np.zeros(len(rows), np.int64)
-        tables.kernels.decide(tables.states, rows, driver, tables.rngs, mask, actions)
+        tables.kernels.decide(tables.states, rows, driver, tables.rngs, mask, actions, None)
         tables.act(rows, actions, "built-in")
     raise AssertionError(f"check_game_play: a game has not ended within {MAX_STEPS} decisions")

@@ -13,7 +13,7 @@ number of tables, `A` of actions, `O` the observation's length. Parameters that 
 | `mask` | scratch for a mask, int8, (A,); where a kernel's docstring names it, the answer |
 | `outcome` | scratch for the value of a chance event, int16, (`Game.max_chance_values`,); likewise |
 | `driver` | who answers for a seat: `RANDOM`, `HEURISTIC`, or -1 - k for number k of `networks` |
-| `networks` | `kernels.network.Networks`; by default there are none |
+| `networks` | `kernels.network.Networks`; None for none |
 | `rngs` | uint64, (B, 2), the tables' generators for policies, apart from those of chance inside the states |
 | `counts` | int64, (B,), decisions taken at each table |
 | `log` | int16, (B, L), the actions at each table, `counts` of them; none are kept if L is 0 |
@@ -246,7 +246,7 @@ def _build(name: str, rules: Any) -> Kernels:
         return random_legal(rng, mask, options)
 
     @compiled
-    def advance(states, rows, drivers, skip_forced, rngs, mask, outcome, counts, log, who, networks=None):
+    def advance(states, rows, drivers, skip_forced, rngs, mask, outcome, counts, log, who, networks):
         """Plays each row on for as long as built-in policies answer.
 
         Beside the parameters above:
@@ -277,7 +277,7 @@ def _build(name: str, rules: Any) -> Kernels:
                 note(row, action, counts, log)
 
     @compiled
-    def decide(states, rows, driver, rngs, mask, actions, networks=None):
+    def decide(states, rows, driver, rngs, mask, actions, networks):
         """The choice of `driver` for the seat to act at each row, into `actions` (int64, (k,))."""
         states, rows, rngs, mask, actions = borrow(states, rows, rngs, mask, actions)
         room = new_room(networks)
@@ -301,7 +301,7 @@ def _build(name: str, rules: Any) -> Kernels:
             choices[i] = opine_on(s, mask, rngs[rows[i]], out[i])
 
     @compiled
-    def fast_forward(states, rows, decisions, drivers, rngs, mask, outcome, networks=None):
+    def fast_forward(states, rows, decisions, drivers, rngs, mask, outcome, networks):
         """The first `decisions[i]` (int64, (k,)) decisions of `rows[i]`, but never to the end.
 
         `drivers` (int8, (B, max players)) says who answers for each seat.
@@ -357,7 +357,7 @@ def _build(name: str, rules: Any) -> Kernels:
                     out[action] += paid[seat] / playouts
 
     @compiled
-    def value_actions(states, rows, playouts, length, driver, rngs, mask, outcome, out, networks=None):
+    def value_actions(states, rows, playouts, length, driver, rngs, mask, outcome, out, networks):
         """Values every legal action by playouts.
 
         A playout begins from what the seat to act can't tell from the state (`resample`). All actions meet the same

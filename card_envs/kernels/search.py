@@ -66,7 +66,7 @@ def for_game(game: Game | type[Game]) -> Callable[..., Any]:
     """The search kernel of a game, compiled (or found on disk) when it is first used.
 
     It is `(states, rows, simulations, exploration, length, guide, driver, rngs, mask, outcome, visits, values,
-    networks=None)`: for the seat to act at each row, `simulations` simulations, guided by `guide` (`RANDOM` for no
+    networks)`: for the seat to act at each row, `simulations` simulations, guided by `guide` (`RANDOM` for no
     guide), with playouts of `length` decisions answered by `driver`. Into `visits[i, a]` (int64, (len(rows), A)) how
     many went through the action a, and into `values[i, a]` (float64) that seat's mean return in them. `exploration` is
     the weight of curiosity, in units of returns.
@@ -156,7 +156,7 @@ def _build(name: str, rules: Any, move: Any, play_out: Any, ask_network: Any) ->
         outcome,
         visits,
         values,
-        networks=None,
+        networks,
     ):
         actions, players = mask.shape[0], states[0].winner.shape[0]
         tree = new_tree(NODES * simulations + 1 + actions, players)

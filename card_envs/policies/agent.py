@@ -20,6 +20,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import reprlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -258,9 +259,13 @@ def load_agent(path: str | os.PathLike[str], game: Game, name: str | None = None
         CardEnvsError: no such file, a broken one, or one for another game, other options or another layout.
     """
     tensors, card = _read(path)
-    for key, wanted in (("game", game.name), ("options", game.options_to_json()), ("layout", layout_digest(game))):
-        if card.get(key) != wanted:
-            raise CardEnvsError(f"{path} was trained with {key} = {card.get(key)!r}, but {wanted!r} is played")
+    options = card.get("options")
+    found = {"game": card.get("game"), **(options if isinstance(options, dict) else {}), "layout": card.get("layout")}
+    wanted = {"game": game.name, **game.options_to_json(), "layout": layout_digest(game)}
+    for key in [*wanted, *sorted(found.keys() - wanted.keys())]:
+        if found.get(key) != wanted.get(key):
+            made_for, played = reprlib.repr(found.get(key)), reprlib.repr(wanted.get(key))
+            raise CardEnvsError(f"{path} was trained with {key[:60]} = {made_for}, but {game.name} has {played}")
     network = card.get("network")
     if not isinstance(network, dict) or network.get("activation") not in ACTIVATIONS:
         raise CardEnvsError(f"{path}: its card says nothing of its network's activation ({' or '.join(ACTIVATIONS)})")

@@ -99,5 +99,5 @@ class BuiltInPolicy:
 
     def act(self, decisions: Decisions) -> npt.NDArray[np.int64]:
         actions = np.zeros(len(decisions.rows), np.int64)
-        self._decide(decisions.states, decisions.rows, self.driver, decisions.rngs, self._mask, actions)
+        self._decide(decisions.states, decisions.rows, self.driver, decisions.rngs, self._mask, actions, None)
         return actions

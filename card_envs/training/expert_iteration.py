@@ -34,13 +34,13 @@ import numpy.typing as npt
 import torch
 from torch import nn
 
-from card_envs.arena.match import play_games, play_one_among, rotated
+from card_envs.arena.match import play_one_among
 from card_envs.arena.statistics import estimate
 from card_envs.cli.progress import progress_bar
 from card_envs.errors import CardEnvsError, unknown_name
 from card_envs.files import atomic_write
 from card_envs.games.game import Game
-from card_envs.policies import BUILT_IN, Policy, make_policy
+from card_envs.policies import BUILT_IN, make_policy
 from card_envs.policies.agent import Agent, load_agent, save_agent
 from card_envs.policies.scorer import OptionScorer, named_parameters
 from card_envs.policies.search import LookAheadPolicy
@@ -144,8 +144,6 @@ def label_round(game: Game, settings: Round, number: int, agent: Agent | None, s
         for name, share in settings.players.items()
         if share
     }
-    length = typical_length(game, players)
-    decisions = (settings.from_ * length, length)
     (folder / "labels").mkdir(exist_ok=True)
     with (
         ThreadPoolExecutor(available_cores()) as pool,
@@ -158,7 +156,7 @@ def label_round(game: Game, settings: Round, number: int, agent: Agent | None, s
                 chunks = seeds(seed, "labels", number, part).spawn(-(-count // AT_ONCE))
 
                 def work(chunk: np.random.SeedSequence) -> Labels:
-                    return label(game, AT_ONCE, expert, players, decisions, chunk)
+                    return label(game, AT_ONCE, expert, players, settings.from_, chunk)
 
                 Labels.join(list(pool.map(work, chunks)))[:count].save(path, game)
             bar.update(count)
@@ -168,13 +166,6 @@ def expert_of(game: Game, name: str, agent: Agent | None) -> LookAheadPolicy:
     """The look-ahead of this name, each decision on one thread."""
     kind, _, rest = name.partition(":")
     return LookAheadPolicy(f"search:{rest}" if kind == "agent" else name, game, threads=1, agent=agent, label=name)
-
-
-def typical_length(game: Game, players: Mapping[Policy, float]) -> float:
-    """Decisions of a game, the mean over some by those who play."""
-    policies = list(players)
-    games = rotated([k % len(policies) for k in range(game.num_players)], 100, seed=0, stream=0)
-    return float(play_games(game, policies, games).decisions.mean())
 
 
 # --- learning

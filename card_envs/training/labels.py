@@ -118,7 +118,7 @@ def label(
     count: int,
     expert: LookAheadPolicy,
     players: Mapping[Policy, float],
-    decisions: tuple[float, float],
+    from_: float,
     seed: np.random.SeedSequence,
 ) -> Labels:
     """Plays games to a random point each and lets the expert think there.
@@ -128,7 +128,7 @@ def label(
         count: how many positions, all thought about on one thread.
         expert: who thinks.
         players: who plays up to there, with their shares: built-in policies and agents.
-        decisions: the point is drawn evenly between these numbers of decisions.
+        from_: the point is drawn evenly between this part of the game and its end, whatever its length.
         seed: seeds everything.
     """
     tables = GameBatch(game, count, list(players), skip_forced=True)
@@ -142,7 +142,11 @@ def label(
         tables.start(waiting)
         seated = drivers[draw.choice(len(drivers), (len(waiting), game.max_players), p=shares)]
         tables.drivers[waiting] = seated
-        tables.fast_forward(waiting, draw.uniform(*decisions, len(waiting)).astype(np.int64), tables.drivers)
+        dealt, words = tables.states[waiting], tables.rngs[waiting]
+        tables.advance(waiting)  # to the end, to learn how long it is; then the same game again
+        tables.states[waiting], tables.rngs[waiting] = dealt, words
+        part = draw.uniform(from_, 1.0, len(waiting))
+        tables.fast_forward(waiting, (part * tables.counts[waiting]).astype(np.int64), tables.drivers)
         tables.drivers[waiting] = CALLER
         waiting = waiting[~tables.advance(waiting)]  # those that had no choice left
     rows = np.arange(count)

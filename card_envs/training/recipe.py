@@ -34,7 +34,7 @@ class Round(StrictSettings):
 
     Attributes:
         positions: how many are labelled.
-        from_: they lie between this part of a typical game and its end; `from` in a file.
+        from_: they lie between this part of their game and its end; `from` in a file.
         expert: who labels them: "mc:N" or "search:N", perhaps with ":random", ":heuristic" or, once there is an agent,
             ":agent" for who plays a simulated game on; "agent:N" is `search:N` guided by the agent.
         players: whose games the positions come from, with shares; "agent" is the best agent so far.

@@ -45,8 +45,8 @@ def test_choices_are_what_they_were(name, n):
     mask, positions, moves, seen = np.zeros(game.num_actions, np.int8), 0, 0, hashlib.sha256()
     while len(rows := np.flatnonzero(tables.states["end"] == RUNNING)):
         random, by_hand = np.zeros((2, len(rows)), np.int64)
-        tables.kernels.decide(tables.states, rows, batch.RANDOM, tables.rngs, mask, random)
-        tables.kernels.decide(tables.states, rows, batch.HEURISTIC, tables.rngs, mask, by_hand)
+        tables.kernels.decide(tables.states, rows, batch.RANDOM, tables.rngs, mask, random, None)
+        tables.kernels.decide(tables.states, rows, batch.HEURISTIC, tables.rngs, mask, by_hand, None)
         seen.update(by_hand.tobytes() + tables.rngs[rows].tobytes())
         as_by_hand = (rows % 3 == 2) | ((rows % 3 == 1) & (moves % 3 > 0))
         tables.act(rows, np.where(as_by_hand, by_hand, random), "mixed")

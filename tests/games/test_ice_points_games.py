@@ -197,7 +197,7 @@ def test_heuristic_plays_whole_games_and_keeps_the_centre_large(n):
         drivers = np.full((count, state.MAX_PLAYERS), driver, np.int8)
         log, who = np.zeros((count, 0), np.int16), np.zeros(count, np.int8)
         decisions = np.zeros(count, np.int64)
-        kernels.advance(states, rows, drivers, False, seed_words(2, count), mask, value, decisions, log, who)
+        kernels.advance(states, rows, drivers, False, seed_words(2, count), mask, value, decisions, log, who, None)
         assert (states["end"] == 1).all()
         sizes[driver] = states["log_pieces"].sum(axis=2)[only_payments(states)].mean()
     if COMPILED:

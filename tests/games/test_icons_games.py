@@ -110,7 +110,7 @@ def decide(tables, rows, driver, states=None, rngs=None):
     actions = np.zeros(len(rows), np.int64)
     states = tables.states if states is None else states
     rngs = tables.rngs if rngs is None else rngs
-    tables.kernels.decide(states, rows, driver, rngs, np.zeros(tables.game.num_actions, np.int8), actions)
+    tables.kernels.decide(states, rows, driver, rngs, np.zeros(tables.game.num_actions, np.int8), actions, None)
     return actions
 
 
@@ -240,7 +240,7 @@ for n in (2, 5, 8):
             crc = zlib.crc32(copy.tobytes(), crc)
         actions = np.zeros(1, np.int64)
         driver = batch.HEURISTIC if moves % 2 else batch.RANDOM
-        tables.kernels.decide(tables.states, rows, driver, tables.rngs, np.zeros(102, np.int8), actions)
+        tables.kernels.decide(tables.states, rows, driver, tables.rngs, np.zeros(102, np.int8), actions, None)
         tables.act(rows, actions, "")
         moves += 1
     print(n, moves, crc)

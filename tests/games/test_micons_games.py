@@ -345,7 +345,7 @@ def test_heuristic_beats_random_players():
                 np.zeros((len(rows), 0), np.int16),
                 np.zeros(len(rows), np.int8),
             )
-            kernels.advance(states, rows, drivers, True, seed_words(2, len(rows)), mask, value, counts, log, who)
+            kernels.advance(states, rows, drivers, True, seed_words(2, len(rows)), mask, value, counts, log, who, None)
             paid = np.zeros((len(rows), n))
             kernels.returns(states, rows, paid)
             assert sign * paid[rows, rows % n].mean() > gain * (0.5 if sign < 0 else 1)

@@ -37,7 +37,7 @@ def digest(game: Game, decisions: int) -> str:
         table.kernels.resample(other, 0, int(below(rng, game.num_players)), rng)
         legal = np.flatnonzero(mask)
         action = int(legal[below(rng, len(legal))])
-        table.kernels.decide(table.states, row, 1, rng.reshape(1, 2), mask.copy(), choice)
+        table.kernels.decide(table.states, row, 1, rng.reshape(1, 2), mask.copy(), choice, None)
         for part in (table.states, mask, other, choice):
             seen.update(part.tobytes())
         table.play(action)

@@ -276,7 +276,9 @@ def test_actions_are_valued_by_playouts_that_change_nothing_else(game, driver):
     def values(playouts):
         out = np.full((3, game.num_actions), np.nan)
         counts = np.full(3, playouts)
-        tables.kernels.value_actions(tables.states, rows, counts, 10**6, driver, tables.rngs, *tables._scratch(), out)
+        tables.kernels.value_actions(
+            tables.states, rows, counts, 10**6, driver, tables.rngs, *tables._scratch(), out, None
+        )
         return out
 
     valued = values(3)
@@ -319,7 +321,7 @@ def test_a_decision_made_by_a_policy_object_is_the_kernels_decision(game):
     rows = np.arange(B)
     rngs = tables.rngs.copy()
     chosen = np.zeros(B, np.int64)
-    tables.kernels.decide(tables.states, rows, batch.HEURISTIC, rngs, tables._scratch()[0], chosen)
+    tables.kernels.decide(tables.states, rows, batch.HEURISTIC, rngs, tables._scratch()[0], chosen, None)
     decisions = tables.decisions(rows)
     tables.rngs[:] = seed_words(1000, B)
     np.testing.assert_array_equal(make_policy("heuristic", game).act(decisions), chosen)

@@ -182,9 +182,9 @@ def test_number_of_simulations_is_checked(tmp_path, wrong):
 
 def test_file_of_another_game_count_or_layout_is_refused(tmp_path):
     save_agent(tmp_path / "a.safetensors", network(GAME)[2])
-    with pytest.raises(CardEnvsError, match=r"was trained with game = 'micons_v0', but 'icons_v0' is played"):
+    with pytest.raises(CardEnvsError, match=r"was trained with game = 'micons_v0', but icons_v0 has 'icons_v0'"):
         load_agent(tmp_path / "a.safetensors", make_game("icons", 3))
-    with pytest.raises(CardEnvsError, match=r"was trained with options = \{'num_players': 3\}"):
+    with pytest.raises(CardEnvsError, match="was trained with num_players = 3, but micons_v0 has 4"):
         load_agent(tmp_path / "a.safetensors", make_game("micons", 4))
     content = (tmp_path / "a.safetensors").read_bytes()
     digest = json.loads(json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])["__metadata__"]["card"])[

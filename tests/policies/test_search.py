@@ -48,6 +48,7 @@ def run_search(game, tables, rows, simulations, driver=batch.RANDOM):
         outcome,
         visits,
         values,
+        None,
     )
     return visits, values
 
@@ -255,7 +256,9 @@ def test_playout_that_is_cut_short_is_judged():
     mask, outcome, out = np.zeros(3, np.int8), np.zeros(1, np.int16), np.zeros((5, 3))
     for length, worth in ((0, False), (1, False), (2, True)):  # two more players decide
         counts = np.full(5, 40)
-        tables.kernels.value_actions(tables.states, rows, counts, length, batch.RANDOM, tables.rngs, mask, outcome, out)
+        tables.kernels.value_actions(
+            tables.states, rows, counts, length, batch.RANDOM, tables.rngs, mask, outcome, out, None
+        )
         assert out.any() == worth
 
 

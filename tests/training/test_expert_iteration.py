@@ -40,11 +40,10 @@ rounds:
 """
 
 
-def labelled(game, count=60, expert="mc:6:random", seed=0):
+def labelled(game, count=60, expert="mc:6:random", seed=0, from_=0.0):
     players = {make_policy("random", game): 0.5, make_policy("heuristic", game): 0.5}
-    return label(
-        game, count, LookAheadPolicy(expert, game, threads=1), players, (0.0, 30.0), np.random.SeedSequence(seed)
-    )
+    look_ahead = LookAheadPolicy(expert, game, threads=1)
+    return label(game, count, look_ahead, players, from_, np.random.SeedSequence(seed))
 
 
 # --- labels
@@ -76,6 +75,14 @@ def test_labels_are_observed_as_the_seat_to_act_observes(game):
     np.testing.assert_array_equal(advice.argmax(axis=1), labels.advice)
     np.testing.assert_array_equal(advice.sum(axis=1), 1.0)
     np.testing.assert_array_equal(opinions, labels.opinions.reshape(len(labels), -1))
+
+
+def test_positions_lie_in_the_part_of_their_games_that_was_asked_for():
+    """Whatever a game's length, its end is among them: else a network never learns to finish long games."""
+    turns = [labelled(GAME, 2000, "mc:1:random", from_=from_).states["turns"].mean() for from_ in (0.0, 0.9)]
+    assert turns[1] > 1.5 * turns[0]
+    ends = labelled(GAME, 500, "mc:20:random", from_=0.97)
+    assert (np.abs(ends.value).max(axis=1) == 1.0).mean() > 0.2  # an action there is sure to win
 
 
 def test_equal_seeds_give_equal_labels():

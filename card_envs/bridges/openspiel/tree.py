@@ -58,7 +58,7 @@ class Play:
         drivers, who = np.full((1, self.game.max_players), driver, np.int8), np.zeros(1, np.int8)
         states = self.copy(states)
         states["rng"] = words[:1]
-        self.kernels.advance(states, rows, drivers, False, words[1:], self.mask, self.outcome, counts, log, who)
+        self.kernels.advance(states, rows, drivers, False, words[1:], self.mask, self.outcome, counts, log, who, None)
         return self.paid(states)
 
     def paid(self, states: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
