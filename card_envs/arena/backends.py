@@ -60,6 +60,10 @@ class Processes:
                 raise CardEnvsError(
                     "a process that played games has died, perhaps for want of memory; what is saved can be resumed"
                 ) from None
+            except BaseException:  # stopped, or given up: whoever plays a part may be minutes from its end
+                for process in list((pool._processes or {}).values()):
+                    process.terminate()
+                raise
             finally:
                 pool.shutdown(wait=False, cancel_futures=True)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import dataclasses
 import json
+import multiprocessing
 import signal
 import struct
 import subprocess
@@ -521,3 +522,26 @@ def test_worker_that_plays_a_network_leaves_the_other_cores_to_the_others(game):
         assert torch.get_num_threads() == 1
     finally:
         torch.set_num_threads(before)
+
+
+class Slow:
+    """Plays a part of a tournament in so many seconds."""
+
+    def use_one_thread(self) -> None:
+        pass
+
+    def play(self, part):
+        time.sleep(part)
+        return {}
+
+
+def test_who_stops_a_tournament_does_not_wait_for_the_games_that_are_played():
+    before = set(multiprocessing.active_children())
+    results = Processes(1).play(Slow(), iter([0] + [600] * 10))
+    assert next(results) == {}
+    workers = set(multiprocessing.active_children()) - before
+    results.close()
+    for worker in workers:
+        worker.join(60)
+    assert workers
+    assert not any(worker.is_alive() for worker in workers)
