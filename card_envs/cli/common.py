@@ -103,7 +103,7 @@ def run(function: Callable[[argparse.Namespace], object], args: argparse.Namespa
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return NO_READER
     except (CardEnvsError, OSError) as error:
-        print(f"error: {' '.join(str(error).split())}", file=sys.stderr)
+        print(f"error: {printable(str(error))}", file=sys.stderr)
         return BAD_INPUT
     except ValueError as error:
         if "embedded null byte" not in str(error):
@@ -126,6 +126,12 @@ def run(function: Callable[[argparse.Namespace], object], args: argparse.Namespa
 
 def _terminate(number: int, frame: object) -> NoReturn:
     raise Terminated(TERMINATED)
+
+
+def printable(text: str) -> str:
+    """A text in one line; what would steer a terminal, or can't be seen, as its escape."""
+    line = " ".join(text.split())
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in line)
 
 
 @contextmanager

@@ -229,6 +229,17 @@ def test_any_damage_is_told_or_changes_nothing(data, lines, tmp_path_factory):
         assert (folder / RESULTS).read_bytes() == before
 
 
+def test_what_a_terminal_would_obey_is_shown_as_its_escape(lines, tmp_path, capsys):
+    damaged = copy.deepcopy(lines)
+    damaged[0]["\x1b[31mgame\ufeff\ud800"] = damaged[0].pop("game")
+    folder = written(tmp_path / "x", damaged)
+    words = ["tournament", "micons", *POLICIES, "--games", "12", "--seed", "1", "--records", "1", "--workers", "1"]
+    assert cli.main([*words, "--out", str(folder), "--resume"]) == 2
+    said = capsys.readouterr().err
+    assert said[:-1].isprintable()
+    assert r"\x1b[31mgame\ufeff\ud800 = 'micons_v0'" in said
+
+
 # --- verdicts
 
 
