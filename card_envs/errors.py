@@ -15,6 +15,10 @@ class CardEnvsError(ValueError):
     """Any bad input to this package."""
 
 
+class Stopped(Exception):
+    """Something long that was asked to stop has done so in good order."""
+
+
 class IllegalActionError(CardEnvsError):
     """An action that the rules do not allow now; the game stays as it was."""
 

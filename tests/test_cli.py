@@ -17,7 +17,7 @@ from card_envs import __version__, cli
 from card_envs.arena.records import read_records, replay
 from card_envs.cli import common
 from card_envs.cli import record as record_command
-from card_envs.errors import CardEnvsError, IllegalActionError
+from card_envs.errors import CardEnvsError, IllegalActionError, Stopped
 from card_envs.games import list_games, player_counts
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -299,7 +299,7 @@ def test_error_of_several_lines_is_one_line(capsys):
         (PermissionError(13, "Permission denied", "x"), 2, "error: [Errno 13] Permission denied: 'x'"),
         (MemoryError(), 2, "error: not enough memory"),
         (KeyboardInterrupt(), 130, "stopped"),
-        (common.Stopped("stopped at 5"), 130, "stopped at 5"),
+        (Stopped("stopped at 5"), 130, "stopped at 5"),
     ],
     ids=lambda value: type(value).__name__ if isinstance(value, BaseException) else None,
 )

@@ -13,7 +13,7 @@ import termios
 import pytest
 
 from card_envs.cli import progress
-from card_envs.cli.progress import progress_bar
+from card_envs.progress import progress_bar
 
 
 @pytest.fixture
@@ -62,7 +62,7 @@ def test_total_that_nobody_knows_is_not_told(clock, capsys):
 
 def test_terminal_gets_a_bar():
     script = (
-        "from card_envs.cli.progress import progress_bar\n"
+        "from card_envs.progress import progress_bar\n"
         "with progress_bar(10, 'games', description='playing') as bar: bar.update(10)\n"
     )
     ours, theirs = pty.openpty()

@@ -13,14 +13,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, NoReturn
 
-from card_envs.errors import CardEnvsError, Terminated, unknown_name
+from card_envs.errors import CardEnvsError, Stopped, Terminated, unknown_name
 from card_envs.games import game_class, list_games
 
 BAD_INPUT, INTERRUPTED, NO_READER, TERMINATED = 2, 130, 141, 143  #: exit codes
-
-
-class Stopped(Exception):
-    """A command that was asked to stop has done so in good order."""
 
 
 def whole(low: int, high: int | None = None) -> Callable[[str], int]:

@@ -22,10 +22,10 @@ from card_envs.arena.report import text_table, write_csv, write_json, write_pict
 from card_envs.arena.statistics import MIN_DEALS
 from card_envs.arena.tournament import FAULTS, MAX_GAMES, Tournament, make_plan, num_games, run_plan
 from card_envs.cli.common import add_game_arguments, options_of, positive, whole
-from card_envs.cli.progress import progress_bar
 from card_envs.errors import CardEnvsError
 from card_envs.files import atomic_write, resumable
 from card_envs.games import make_game
+from card_envs.progress import progress_bar
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -21,12 +21,11 @@ from torch.utils.tensorboard import SummaryWriter
 
 from card_envs.arena.match import play_one_among
 from card_envs.arena.statistics import MIN_DEALS, Estimate, estimate
-from card_envs.cli.common import Stopped
-from card_envs.cli.progress import progress_bar
-from card_envs.errors import CardEnvsError
+from card_envs.errors import CardEnvsError, Stopped
 from card_envs.policies import make_policy
 from card_envs.policies.threads import available_cores
 from card_envs.policies.trained import NetworkPolicy, answers_nan
+from card_envs.progress import progress_bar
 from card_envs.training.checkpoint import Progress, save_checkpoint, save_model
 from card_envs.training.self_play import SelfPlayBatch
 from card_envs.training.settings import Config

@@ -36,7 +36,6 @@ from torch import nn
 
 from card_envs.arena.match import play_one_among
 from card_envs.arena.statistics import estimate
-from card_envs.cli.progress import progress_bar
 from card_envs.errors import CardEnvsError, unknown_name
 from card_envs.files import atomic_write
 from card_envs.games.game import Game
@@ -45,6 +44,7 @@ from card_envs.policies.agent import Agent, load_agent, save_agent
 from card_envs.policies.scorer import OptionScorer, named_parameters
 from card_envs.policies.search import LookAheadPolicy
 from card_envs.policies.threads import available_cores
+from card_envs.progress import progress_bar
 from card_envs.training.labels import Labels, label
 from card_envs.training.recipe import Recipe, Round
 

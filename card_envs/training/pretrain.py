@@ -16,13 +16,13 @@ import numpy.typing as npt
 import torch
 from sb3_contrib import MaskablePPO
 
-from card_envs.cli.progress import progress_bar
 from card_envs.errors import CardEnvsError
 from card_envs.games.game import Game
 from card_envs.kernels import batch
 from card_envs.kernels.rng import seed_words
 from card_envs.policies.game_batch import CALLER, GameBatch
 from card_envs.policies.trained import answers_nan
+from card_envs.progress import progress_bar
 from card_envs.training.self_play import SelfPlayBatch
 from card_envs.training.settings import Config
 

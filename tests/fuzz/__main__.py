@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from card_envs.cli.common import positive, whole
-from card_envs.cli.progress import progress_bar
+from card_envs.progress import progress_bar
 from tests.fuzz.judge import TIME_LIMIT
 from tests.fuzz.kinds import KINDS
 from tests.fuzz.workers import Worker
