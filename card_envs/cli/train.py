@@ -1,10 +1,10 @@
 """Train an agent by self-play.
 
 The run folder (`runs/GAME-DATE` by default) holds `config.yaml` (resolved), `run.json` (command, versions, seed),
-`tensorboard/`, `best_model.zip` (by evaluation against the first of `eval_opponents`), `final_model.zip`, and
-`checkpoint.zip`, from which `--resume` goes on exactly as if nothing had happened. A run ends with a table: the best
-model and the built-in policies, each alone among each other, on deals that had no part in choosing that model; it is
-kept in `table.txt`.
+`curve.csv` and `curve.png`, `tensorboard/`, `best_model.zip` (by evaluation against the first of `eval_opponents`),
+`final_model.zip`, and `checkpoint.zip`, from which `--resume` goes on exactly as if nothing had happened. A run ends
+with a table: the best model and the built-in policies, each alone among each other, on deals that had no part in
+choosing that model; it is kept in `table.txt`.
 
 With `--recipe quick` the agent comes from expert iteration instead: a look-ahead labels positions, and a network learns
 them, in rounds. Such a run folder holds `agent.safetensors` (the best), one file a round, `curve.csv`, `labels/`

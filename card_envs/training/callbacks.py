@@ -27,6 +27,7 @@ from card_envs.policies.threads import available_cores
 from card_envs.policies.trained import NetworkPolicy, answers_nan
 from card_envs.progress import progress_bar
 from card_envs.training.checkpoint import Progress, save_checkpoint, save_model
+from card_envs.training.curve import add_to_curve, columns_of, seconds_before
 from card_envs.training.self_play import SelfPlayBatch
 from card_envs.training.settings import Config
 
@@ -81,6 +82,7 @@ class RunCallback(BaseCallback):
     def _on_training_start(self) -> None:
         self.bar = progress_bar(self.config.last_step(self.num_timesteps), "steps", initial=self.num_timesteps)
         self.started, self.first_step = time.perf_counter(), self.num_timesteps
+        self.seconds_before = seconds_before(self.folder, "steps", self.num_timesteps + 1)
         if self.deals < MIN_DEALS:
             self.bar.write(
                 f"an evaluation plays {self.deals} deals, each from every seat: too few for an interval, which needs "
@@ -155,6 +157,8 @@ class RunCallback(BaseCallback):
         values = {f"eval/return_{name}": result.mean for name, result in results.items()}
         for output in self.logger.output_formats:  # not by `dump`, which would take along what the next step is to log
             output.write(values, dict.fromkeys(values, ()), self.num_timesteps)
+        spent = self.seconds_before + seconds
+        add_to_curve(self.folder, {"steps": self.num_timesteps, "seconds": round(spent, 1), **columns_of(results)})
         chosen = results[self.config.eval_opponents[0]]
         if self.progress.best is None or chosen.mean > self.progress.best:
             self.progress.best = chosen.mean

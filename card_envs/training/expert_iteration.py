@@ -14,15 +14,13 @@ A run folder holds
 | `labels/ROUND-PART.npz` | labels, see `labels.py`; each part has a seed of its own |
 | `round-K.safetensors` | the network after round K |
 | `agent.safetensors` | the best so far: a round's network takes its place only if it is not worse among copies of it |
-| `curve.csv`, `curve.png` | mean returns with 95 % intervals by round, seconds spent and positions |
+| `curve.csv`, `curve.png` | mean returns with 95 % intervals by round, see `curve.py` |
 
 What is there is not made again: a run that was stopped at any moment goes on, and ends with the same agent to the byte.
 """
 
 from __future__ import annotations
 
-import csv
-import json
 import time
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -45,13 +43,14 @@ from card_envs.policies.scorer import OptionScorer, named_parameters
 from card_envs.policies.search import LookAheadPolicy
 from card_envs.policies.threads import available_cores
 from card_envs.progress import progress_bar
+from card_envs.training.curve import add_to_curve, columns_of, seconds_before
 from card_envs.training.labels import Labels, label
 from card_envs.training.recipe import Recipe, Round
 
 AT_ONCE, PART = 128, 8192  # positions that a thread takes at a time, and in a file
 HELD_OUT = 20_000  # at most so many positions, and at most a tenth, are kept from the network to measure it
 GATE_DEALS = 1000
-AGENT, CURVE = "agent.safetensors", "curve.csv"
+AGENT = "agent.safetensors"
 STREAMS = {"labels": 0, "weights": 1, "order": 2}
 
 
@@ -101,7 +100,8 @@ def iterate(game: Game, recipe: Recipe, seed: int, folder: Path) -> Path:
             network, report = learn(game, recipe, settings, labels, seed, number)
             report |= evaluate(game, recipe, network.to_agent(game, {}), best, seed)
             accepted = best is None or report["among_best"] >= 0.0
-            line = {"round": number, "seconds": round(time.monotonic() - began), "accepted": int(accepted), **report}
+            seconds = round(seconds_before(folder, "round", number) + time.monotonic() - began)
+            line = {"round": number, "seconds": seconds, "accepted": int(accepted), **report}
             add_to_curve(folder, line)
             print(" · ".join(f"{key} {value:.4g}" for key, value in line.items()), flush=True)
             save_agent(path, network.to_agent(game, {"round": number, "accepted": accepted, "report": report}))
@@ -254,23 +254,8 @@ def evaluate(game: Game, recipe: Recipe, new: Agent, best: Agent | None, seed: i
     for name in recipe.eval_opponents:
         others, deals = make_policy(name, game), max(10, recipe.eval_games // game.num_players)
         returns, _ = play_one_among(game, new, others, deals, seed=seed, stream=1, num_threads=threads)
-        among = estimate(returns, game.max_return - game.min_return)
-        report |= {f"among_{name}": among.mean, f"±_{name}": among.half_width}
+        report |= columns_of({name: estimate(returns, game.max_return - game.min_return)})
     if best is not None:
         returns, _ = play_one_among(game, new, best, GATE_DEALS, seed=seed, stream=2, num_threads=threads)
         report["among_best"] = float(returns.mean())
     return report
-
-
-def add_to_curve(folder: Path, report: Mapping[str, float]) -> None:
-    """Adds a line to `curve.csv`, written whole."""
-    path = folder / CURVE
-    rows = list(csv.DictReader(path.read_text("utf-8").splitlines())) if path.exists() else []
-    rows = [row for row in rows if int(row["round"]) < int(report["round"])] + [
-        {key: json.dumps(value) for key, value in report.items()}
-    ]
-    names = list(dict.fromkeys(name for row in rows for name in row))
-    with atomic_write(path) as file:
-        writer = csv.DictWriter(file, names, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)

@@ -187,7 +187,7 @@ def test_run_folder_holds_what_its_page_says(run):
     rounds = {"round-1.safetensors", "round-2.safetensors"}
     assert names >= {"config.yaml", "run.json", "labels", "agent.safetensors", "curve.csv", "table.txt", *rounds}
     rows = list(csv.DictReader((run / "run" / "curve.csv").open()))
-    assert [row["round"] for row in rows] == ["1", "2"]
+    assert [float(row["round"]) for row in rows] == [1, 2]
     assert float(rows[1]["positions"]) == 500
     assert "agent" in (run / "run" / "table.txt").read_text()
 
