@@ -67,6 +67,11 @@ def say_more_and_refuse():
     refuse()
 
 
+def say_in_red_and_refuse():
+    print("error: a name with \x1b[31m in it", file=sys.stderr)
+    raise SystemExit(2)
+
+
 def eat_and_refuse():
     eaten, peak = [], resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     while resource.getrusage(resource.RUSAGE_SELF).ru_maxrss < peak + 64 * 1024:
@@ -84,7 +89,7 @@ def eat_and_refuse():
         (lambda: print("Traceback: x", file=sys.stderr), "exit code 0 with a warning or a traceback"),
         (say_more_and_refuse, "exit code 2 without exactly one line"),
         (lambda: refuse("x" * 5000), "a message of 5,008 characters"),
-        (lambda: refuse("a name with \x1b[31m in it"), "a message with control characters"),
+        (say_in_red_and_refuse, "a message with control characters"),
         (lambda: refuse(""), "a message that says nothing"),
         (write_and_refuse, "refused, but changed: kept.txt"),
         (write_more_and_refuse, "refused, but changed: more.txt"),

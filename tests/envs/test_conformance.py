@@ -414,8 +414,8 @@ def forgetful(observe_rows):
 
 
 def cheating(decide):
-    def look_at_the_cards(states, rows, driver, rngs, mask, actions):
-        decide(states, rows, driver, rngs, mask, actions)
+    def look_at_the_cards(states, rows, driver, rngs, mask, actions, networks):
+        decide(states, rows, driver, rngs, mask, actions, networks)
         if driver == batch.HEURISTIC:
             actions += [sum(states[row].tobytes()) % 2 for row in rows]
 

@@ -147,6 +147,8 @@ def test_run_folder_is_complete(straight):
         "best_model.zip",
         "checkpoint.zip",
         "config.yaml",
+        "curve.csv",
+        "curve.png",
         "final_model.zip",
         "run.json",
         "table.txt",

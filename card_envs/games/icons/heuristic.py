@@ -72,10 +72,10 @@ def heuristic(s, mask, rng):
 def opinions(s, mask, rng, out):
     """Also what every option is worth: by itself, and how far below the best one, both in steps of 10 points."""
     choice = choose(s, mask, rng, out)
-    best = out[choice, 0]
+    best = np.float64(out[choice, 0])
     for action in range(mask.shape[0]):
         if mask[action]:
-            value = out[action, 0]
+            value = np.float64(out[action, 0])
             out[action, 0] = min(max(value * PER_POINT, -MOST_POINTS), MOST_POINTS)
             out[action, 1] = min((best - value) * PER_POINT, MOST_POINTS)
     return choice
