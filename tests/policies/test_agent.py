@@ -17,12 +17,12 @@ from torch import nn
 
 from card_envs.arena.match import play_games, rotated
 from card_envs.errors import CardEnvsError
-from card_envs.games import make_game
+from card_envs.games import game_class, make_game
 from card_envs.kernels import batch
 from card_envs.kernels.network import NONE, new_room, score, value_of
 from card_envs.kernels.rng import seed_words
 from card_envs.policies import make_policy
-from card_envs.policies.agent import Agent, load_agent, networks_of, read_card, save_agent
+from card_envs.policies.agent import AGENTS, Agent, load_agent, networks_of, read_card, save_agent, shipped_agent
 from card_envs.policies.game_batch import CALLER, GameBatch
 from card_envs.policies.scorer import OptionScorer, named_parameters
 from tests.variants import each_game
@@ -233,13 +233,32 @@ def test_tensors_that_make_no_network_are_named(tmp_path):
             load_agent(tmp_path / "a.safetensors", GAME)
 
 
+@pytest.mark.parametrize("path", sorted(AGENTS.glob("*.safetensors")), ids=lambda path: path.stem)
+def test_agents_that_ship_are_named_agent_and_say_what_they_are(path):
+    card = read_card(path)
+    game = game_class(card["game"]).from_record(card["options"])
+    assert shipped_agent(game) == path
+    assert make_policy("agent", game).name == "agent"
+    assert make_policy("agent:20", game).name == "agent:20"
+    assert card["licence"] == "MIT"
+    assert card["settings"]["rounds"]
+    assert any("surely" in line for line in card["strength"])
+
+
+def test_game_without_an_agent_says_how_to_train_one():
+    with pytest.raises(
+        CardEnvsError, match="no agent ships .* card-envs train ice_points --num-players 6 --recipe quick"
+    ):
+        make_policy("agent", make_game("ice_points", 6))
+
+
 def test_playing_an_agent_loads_no_torch(tmp_path):
     """An agent is played from the bare wheel: neither PyTorch nor Stable-Baselines3 is imported."""
     save_agent(tmp_path / "a.safetensors", network(GAME)[2])
     program = f"""
 import sys
 from card_envs.arena.match import play_games, rotated
-from card_envs.games import make_game
+from card_envs.games import game_class, make_game
 from card_envs.policies import make_policy
 game = make_game("micons", 3)
 play_games(game, [make_policy({str(tmp_path / "a.safetensors")!r}, game)], rotated([0, 0, 0], 2, 0, 0))
