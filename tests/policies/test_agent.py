@@ -246,9 +246,7 @@ def test_agents_that_ship_are_named_agent_and_say_what_they_are(path):
 
 
 def test_game_without_an_agent_says_how_to_train_one():
-    with pytest.raises(
-        CardEnvsError, match="no agent ships .* card-envs train ice_points --num-players 6 --recipe quick"
-    ):
+    with pytest.raises(CardEnvsError, match=r"card-envs train ice_points --num-players 6 --recipe quick trains one"):
         make_policy("agent", make_game("ice_points", 6))
 
 
