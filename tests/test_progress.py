@@ -12,7 +12,7 @@ import termios
 
 import pytest
 
-from card_envs.cli import progress
+from card_envs import progress
 from card_envs.progress import progress_bar
 
 
