@@ -16,6 +16,7 @@ from safetensors.numpy import save_file
 from torch import nn
 
 from card_envs.arena.match import play_games, rotated
+from card_envs.envs.learner import LearnerBatch
 from card_envs.errors import CardEnvsError
 from card_envs.games import game_class, make_game
 from card_envs.kernels import batch
@@ -139,6 +140,19 @@ def test_agents_at_one_table_keep_their_own_weights():
     outside = play_games(GAME, [Asked(first), Asked(second)], games, log_actions=True)
     for a, b in zip(inside.actions, outside.actions, strict=True):
         np.testing.assert_array_equal(a, b)
+
+
+def test_agents_sit_among_a_learners_opponents_by_their_shares():
+    """Drivers below 0 are drawn for seats as those above are, each by its share."""
+    agent, learner = network(GAME)[2], LearnerBatch(GAME, 3000, seat=0)
+    learner.set_policies([agent, make_policy("heuristic", GAME)], [0.75, 0.25])
+    learner.seed(1)
+    learner.reset()
+    drivers = learner.tables.drivers[:, 1 : GAME.num_players]
+    assert set(np.unique(drivers)) == {-1, batch.HEURISTIC}
+    assert (drivers == -1).mean() == pytest.approx(0.75, abs=0.03)
+    rewards, _ = learner.step(learner.action_mask.argmax(axis=1))
+    assert np.isfinite(rewards).all()
 
 
 class Asked:
